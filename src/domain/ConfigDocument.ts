@@ -1,0 +1,67 @@
+/**
+ * A whole configuration file: servers under any of the three keys that clients use, and what applies to all of them.
+ *
+ * @since 0.1.0
+ */
+import * as JSONSchema from "effect/JSONSchema"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import * as Input from "./ServerConfig/Input.js"
+
+const key = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+  Schema.optional(schema).annotations({ description })
+
+/** A host's file has keys of its own, which are none of our business. */
+const open = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.Struct(fields, { key: Schema.String, value: Schema.Unknown })
+
+const Servers = Schema.Record({ key: Schema.String, value: Schema.Union(Input.Local, Input.Remote, Input.Switch) })
+
+const ToolGlobs = Schema.Record({ key: Schema.String, value: Schema.Boolean })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const ConfigDocument = open({
+  $schema: key(Schema.String, "The address of this schema, for editors."),
+  mcp: key(Servers, "Servers by name."),
+  mcpServers: key(Servers, 'Servers by name; the same as "mcp".'),
+  servers: key(Servers, 'Servers by name; the same as "mcp".'),
+  tools: key(ToolGlobs, "Patterns on server_tool: true offers, false hides, the last match wins."),
+  agent: key(
+    Schema.Record({
+      key: Schema.String,
+      value: open({ tools: key(ToolGlobs, "Patterns on server_tool, after all others.") })
+    }),
+    "What single agents see."
+  ),
+  permission: key(Schema.Unknown, "Rules for what may be called without asking."),
+  experimental: key(
+    open({ mcp_timeout: key(Input.Millis, 'The "timeout" of servers that set none.') }),
+    "Settings under trial."
+  )
+})
+
+/**
+ * The document as JSON Schema, so that editors complete and check config files.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const jsonSchema = (): object =>
+  tidy({ title: "mcp-supervisor configuration", ...JSONSchema.make(ConfigDocument) })
+
+/** Without the parts that say nothing. */
+const tidy = <A>(node: A): A => {
+  if (Array.isArray(node)) return node.map(tidy) as A
+  if (!Predicate.isRecord(node)) return node
+  const entries = Object.entries(node).filter(([key, value]) => !saysNothing(key, value))
+  return Object.fromEntries(entries.map(([key, value]) => [key, tidy(value)])) as A
+}
+
+const saysNothing = (key: string, value: unknown): boolean =>
+  (key === "required" && Array.isArray(value) && value.length === 0) ||
+  (key === "properties" && Predicate.isRecord(value) && Object.keys(value).length === 0) ||
+  (key === "$id" && value === "/schemas/unknown") ||
+  (key === "title" && (value === "unknown" || value === "nonEmptyString"))

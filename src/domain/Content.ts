@@ -1,0 +1,82 @@
+/**
+ * MCP content as text for people and models.
+ *
+ * @since 0.1.0
+ */
+import * as Predicate from "effect/Predicate"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface FormatOptions {
+  /** The most characters (UTF-16 units) the text may have, the notice about the cut included. Defaults to 100,000. */
+  readonly limit?: number | undefined
+}
+
+const defaultLimit = 100_000
+
+/**
+ * Renders any content list: text as it is, media, resources, links and unknown blocks as a short label, joined by
+ * newlines. Whatever a server sends is rendered as something; nothing throws. A text over the limit ends with a notice that
+ * says how much is missing, and is never cut inside a character.
+ *
+ * @since 0.1.0
+ * @category formatting
+ */
+export const formatContent = (content: ReadonlyArray<unknown>, options?: FormatOptions): string =>
+  truncate(content.map(formatBlock).join("\n"), options?.limit ?? defaultLimit)
+
+const formatBlock = (block: unknown): string => {
+  if (!Predicate.isRecord(block)) return "[unknown]"
+  const type = text(block.type) ?? "unknown"
+  switch (type) {
+    case "text":
+      return text(block.text) ?? label("text")
+    case "image":
+      return label("Image", text(block.mimeType))
+    case "audio":
+      return label("Audio", text(block.mimeType))
+    case "resource":
+      return label("Resource", text(Predicate.isRecord(block.resource) ? block.resource.uri : block.uri))
+    case "resource_link":
+      return label(
+        "Link",
+        [text(block.title) ?? text(block.name), text(block.uri)].filter(Predicate.isNotUndefined).join(" ")
+      )
+    default:
+      return label(type)
+  }
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
+
+const label = (kind: string, detail?: string): string => (detail ? `[${kind}: ${detail}]` : `[${kind}]`)
+
+/**
+ * Shortens a text to at most `limit` characters, notice included, without cutting a code point in half.
+ *
+ * @since 0.1.0
+ * @category formatting
+ */
+export const truncate = (full: string, limit: number): string => {
+  const room = Math.max(0, Math.floor(limit))
+  if (full.length <= room) return full
+  // the notice is longest when nothing is kept: with that much room reserved, the real one always fits
+  const reserved = notice(full.length).length
+  if (room < reserved) return full.slice(0, boundary(full, room))
+  const kept = boundary(full, room - reserved)
+  return full.slice(0, kept) + notice(full.length - kept)
+}
+
+const notice = (missing: number): string => `\n[… ${missing} more characters]`
+
+/** The last place at or before `index` that is not inside a surrogate pair. */
+const boundary = (full: string, index: number): number => {
+  const insidePair = isHighSurrogate(full.charCodeAt(index - 1)) && isLowSurrogate(full.charCodeAt(index))
+  return insidePair ? index - 1 : index
+}
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
+
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff

@@ -1,0 +1,8 @@
+/**
+ * The closed set of errors. Each is data first, with a message that says what to do next.
+ *
+ * @since 0.1.0
+ */
+export * from "./Errors/call.js"
+export * from "./Errors/command.js"
+export * from "./Errors/connection.js"

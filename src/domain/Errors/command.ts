@@ -1,0 +1,72 @@
+/**
+ * What can be wrong with a command given to the supervisor.
+ */
+import * as Schema from "effect/Schema"
+import { Issue, renderAll } from "../Issue.js"
+import { ServerStatus } from "../ServerStatus.js"
+
+/**
+ * @since 0.1.0
+ * @category command errors
+ */
+export class ServerNotFound extends Schema.TaggedError<ServerNotFound>("mcp-supervisor/ServerNotFound")(
+  "ServerNotFound",
+  {
+    server: Schema.String,
+    /** The configured name that is most like it. */
+    nearest: Schema.optional(Schema.String)
+  }
+) {
+  override get message(): string {
+    const next = this.nearest === undefined ? "list the servers to see their names" : `did you mean "${this.nearest}"?`
+    return `there is no server "${this.server}"; ${next}`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category command errors
+ */
+export class ServerExists extends Schema.TaggedError<ServerExists>("mcp-supervisor/ServerExists")("ServerExists", {
+  server: Schema.String
+}) {
+  override get message(): string {
+    return `there is a server "${this.server}" already; remove it first or choose another name`
+  }
+}
+
+/**
+ * A configuration cannot be used. The issues name the places and what is expected there, never the values.
+ *
+ * @since 0.1.0
+ * @category command errors
+ */
+export class InvalidConfig extends Schema.TaggedError<InvalidConfig>("mcp-supervisor/InvalidConfig")("InvalidConfig", {
+  /** Absent when the fault is not in one server's entry. */
+  server: Schema.optional(Schema.String),
+  issues: Schema.NonEmptyArray(Issue)
+}) {
+  override get message(): string {
+    return `${this.server === undefined ? "" : `${this.server}: `}invalid config: ${renderAll(this.issues)}`
+  }
+}
+
+/**
+ * Servers marked `required` are not connected.
+ *
+ * @since 0.1.0
+ * @category command errors
+ */
+export class RequiredServerFailed extends Schema.TaggedError<RequiredServerFailed>(
+  "mcp-supervisor/RequiredServerFailed"
+)("RequiredServerFailed", {
+  servers: Schema.NonEmptyArray(Schema.Struct({ server: Schema.String, status: ServerStatus }))
+}) {
+  override get message(): string {
+    const each = this.servers.map(({ server, status }) => `${server} (${describe(status)})`)
+    return `required servers are not connected: ${each.join(", ")}`
+  }
+}
+
+const describe = (status: ServerStatus): string =>
+  "error" in status ? `${status.status}: ${status.error}` : status.status

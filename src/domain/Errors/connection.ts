@@ -1,0 +1,277 @@
+/**
+ * Why a server could not be reached, or is no longer reached. All texts are scrubbed before they get here.
+ */
+import * as Schema from "effect/Schema"
+import { shellWord } from "../shellWord.js"
+import { InvalidConfig } from "./command.js"
+
+/**
+ * How far an attempt to connect had come.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export const Phase = Schema.Literal("spawn", "handshake", "discover")
+
+/**
+ * @since 0.1.0
+ * @category connection errors
+ */
+export type Phase = typeof Phase.Type
+
+/**
+ * The command of a local server could not be started.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("mcp-supervisor/SpawnFailed")("SpawnFailed", {
+  server: Schema.String,
+  command: Schema.String,
+  reason: Schema.Literal("not_found", "not_permitted", "bad_directory", "bad_arguments", "no_resources"),
+  /** The directories that were searched, or the directory that is missing. */
+  where: Schema.optional(Schema.String)
+}) {
+  override get message(): string {
+    const where = this.where ?? "unknown"
+    switch (this.reason) {
+      case "not_found":
+        return `${this.server}: command ${shellWord(this.command)} was not found; install it or give its full path (searched: ${where})`
+      case "not_permitted":
+        return `${this.server}: command ${shellWord(this.command)} may not be executed; check its permissions`
+      case "bad_directory":
+        return `${this.server}: the working directory ${where} does not exist or is no directory; correct "cwd"`
+      case "bad_arguments":
+        return `${this.server}: command ${shellWord(this.command)} was refused by the system; its arguments or environment are invalid or too long`
+      case "no_resources":
+        return `${this.server}: the system has no room for another process right now`
+    }
+  }
+}
+
+/**
+ * The process of a local server ended.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class ProcessExited extends Schema.TaggedError<ProcessExited>("mcp-supervisor/ProcessExited")("ProcessExited", {
+  server: Schema.String,
+  /** Where the attempt stood; absent when the server had been connected. */
+  phase: Schema.optional(Phase),
+  exitCode: Schema.optional(Schema.Number),
+  signal: Schema.optional(Schema.String),
+  /** The last lines the process wrote to stderr. */
+  stderr: Schema.optional(Schema.String)
+}) {
+  override get message(): string {
+    const how = this.signal === undefined ? `with code ${this.exitCode ?? "unknown"}` : `by signal ${this.signal}`
+    const when = this.phase === undefined ? "" : ` during ${this.phase}`
+    const last = this.stderr?.trim().split("\n").at(-1)
+    return `${this.server}: the process ended ${how}${when}${last ? `; its last words: ${last}` : ""}`
+  }
+}
+
+/**
+ * The server did not finish connecting in time.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class ConnectTimeout extends Schema.TaggedError<ConnectTimeout>("mcp-supervisor/ConnectTimeout")(
+  "ConnectTimeout",
+  {
+    server: Schema.String,
+    phase: Phase,
+    /** Milliseconds. */
+    after: Schema.Number
+  }
+) {
+  override get message(): string {
+    return `${this.server}: no answer during ${this.phase} within ${this.after} ms; raise "timeout" if it needs longer`
+  }
+}
+
+/**
+ * The server, or something before it, answered with an HTTP status that is no success.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class HttpFailed extends Schema.TaggedError<HttpFailed>("mcp-supervisor/HttpFailed")("HttpFailed", {
+  server: Schema.String,
+  status: Schema.Number,
+  /** Milliseconds the server asked to wait. */
+  retryAfter: Schema.optional(Schema.Number),
+  detail: Schema.optional(Schema.String)
+}) {
+  override get message(): string {
+    return `${this.server}: answered HTTP ${this.status}${this.detail === undefined ? "" : `: ${this.detail}`}`
+  }
+}
+
+/**
+ * No HTTP answer arrived: the address, the name, the route or the certificate is at fault.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class NetworkFailed extends Schema.TaggedError<NetworkFailed>("mcp-supervisor/NetworkFailed")("NetworkFailed", {
+  server: Schema.String,
+  /** The system's name for it, such as `ECONNREFUSED`. */
+  code: Schema.String,
+  /** Whether trying again can help: not with a certificate that nobody trusts or an address that is none. */
+  permanent: Schema.Boolean,
+  detail: Schema.optional(Schema.String)
+}) {
+  override get message(): string {
+    return `${this.server}: cannot be reached (${this.code})${this.detail === undefined ? "" : `: ${this.detail}`}`
+  }
+}
+
+/**
+ * Something answers, but it does not speak MCP in a way we understand.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class IncompatibleServer extends Schema.TaggedError<IncompatibleServer>("mcp-supervisor/IncompatibleServer")(
+  "IncompatibleServer",
+  { server: Schema.String, detail: Schema.String }
+) {
+  override get message(): string {
+    return `${this.server}: not a server we can talk to: ${this.detail}`
+  }
+}
+
+/**
+ * The connection broke without a process of ours ending.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class ConnectionClosed extends Schema.TaggedError<ConnectionClosed>("mcp-supervisor/ConnectionClosed")(
+  "ConnectionClosed",
+  { server: Schema.String, detail: Schema.optional(Schema.String) }
+) {
+  override get message(): string {
+    return `${this.server}: the connection was closed${this.detail === undefined ? "" : `: ${this.detail}`}`
+  }
+}
+
+/**
+ * The server no longer knows our session, most likely because it restarted.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class SessionLost extends Schema.TaggedError<SessionLost>("mcp-supervisor/SessionLost")("SessionLost", {
+  server: Schema.String
+}) {
+  override get message(): string {
+    return `${this.server}: the server forgot our session`
+  }
+}
+
+/**
+ * A connected server stopped answering.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class HealthCheckFailed extends Schema.TaggedError<HealthCheckFailed>("mcp-supervisor/HealthCheckFailed")(
+  "HealthCheckFailed",
+  {
+    server: Schema.String,
+    /** Milliseconds. */
+    after: Schema.Number
+  }
+) {
+  override get message(): string {
+    return `${this.server}: gave no sign of life for ${this.after} ms`
+  }
+}
+
+/**
+ * The server wants a login, a fresh one, or one with more rights.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class AuthRequired extends Schema.TaggedError<AuthRequired>("mcp-supervisor/AuthRequired")("AuthRequired", {
+  server: Schema.String,
+  reason: Schema.String,
+  /** What the server wants to be allowed. */
+  scope: Schema.optional(Schema.String),
+  /** Whether a login can help: not where OAuth is switched off. */
+  login: Schema.Boolean
+}) {
+  get hint(): string {
+    return this.login
+      ? `log in: mcp-supervisor auth ${shellWord(this.server)}`
+      : `OAuth is off for this server: set its credentials in "headers"`
+  }
+  override get message(): string {
+    return `${this.server}: ${this.reason}${this.scope === undefined ? "" : ` (scope ${this.scope})`}; ${this.hint}`
+  }
+}
+
+/**
+ * The authorization server does not register clients by itself.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class RegistrationRequired extends Schema.TaggedError<RegistrationRequired>(
+  "mcp-supervisor/RegistrationRequired"
+)("RegistrationRequired", { server: Schema.String, detail: Schema.String }) {
+  get hint(): string {
+    return `register a client with the authorization server and set "oauth": { "clientId": … } of this server`
+  }
+  override get message(): string {
+    return `${this.server}: ${this.detail}; ${this.hint}`
+  }
+}
+
+/**
+ * A fault of our own. It is contained to the one server and restarted like any other failure.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class UnexpectedFailure extends Schema.TaggedError<UnexpectedFailure>("mcp-supervisor/UnexpectedFailure")(
+  "UnexpectedFailure",
+  { server: Schema.String, detail: Schema.String }
+) {
+  override get message(): string {
+    return `${this.server}: unexpected failure, please report it: ${this.detail}`
+  }
+}
+
+/**
+ * Every way in which a connection cannot be made or comes to its end.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export const ConnectionError = Schema.Union(
+  SpawnFailed,
+  ProcessExited,
+  ConnectTimeout,
+  HttpFailed,
+  NetworkFailed,
+  IncompatibleServer,
+  ConnectionClosed,
+  SessionLost,
+  HealthCheckFailed,
+  AuthRequired,
+  RegistrationRequired,
+  InvalidConfig,
+  UnexpectedFailure
+)
+
+/**
+ * @since 0.1.0
+ * @category connection errors
+ */
+export type ConnectionError = typeof ConnectionError.Type

@@ -1,0 +1,78 @@
+import * as ServerStatus from "../ServerStatus.js"
+import type { ListKind } from "../Protocol.js"
+import { opening, type State, type Timer, timers } from "./State.js"
+import { replacement, type Replacement, status } from "./status.js"
+
+/**
+ * What is to be done, as data.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Action =
+  /** Ends the link, whatever it is doing, and reports `Released`. */
+  | { readonly _tag: "Close"; readonly generation: number }
+  /** Gives the link no more calls, lets those it has finish, and reports `Drained`. */
+  | { readonly _tag: "Drain"; readonly generation: number }
+  | { readonly _tag: "CancelTimer"; readonly timer: number }
+  | { readonly _tag: "ScheduleTimer"; readonly timer: Timer }
+  /** Begins an attempt. */
+  | { readonly _tag: "Open"; readonly generation: number }
+  /** Fetches one list of the serving link again. */
+  | { readonly _tag: "RefreshCatalog"; readonly generation: number; readonly list: ListKind }
+  | {
+      readonly _tag: "PublishStatus"
+      readonly from: ServerStatus.ServerStatus
+      readonly to: ServerStatus.ServerStatus
+    }
+  | { readonly _tag: "PublishReplacement"; readonly replacement: Replacement | undefined }
+
+/** What has to be done about links and timers to get from one state to the other. */
+export const workBetween = (before: State | undefined, after: State): ReadonlyArray<Action> => [
+  ...closes(before, after),
+  ...drains(before, after),
+  ...timerChanges(before, after),
+  ...opens(before, after)
+]
+
+/** What the world has to be told. */
+export const newsBetween = (before: State, after: State): ReadonlyArray<Action> => {
+  const news: Array<Action> = []
+  const from = status(before)
+  const to = status(after)
+  if (!ServerStatus.equals(from, to)) news.push({ _tag: "PublishStatus", from, to })
+  const under = replacement(after)
+  if (!sameReplacement(replacement(before), under)) news.push({ _tag: "PublishReplacement", replacement: under })
+  return news
+}
+
+const closes = (before: State | undefined, after: State): ReadonlyArray<Action> =>
+  after.closing
+    .filter((generation) => !before?.closing.includes(generation))
+    .map((generation) => ({ _tag: "Close", generation }))
+
+const drains = (before: State | undefined, { draining }: State): ReadonlyArray<Action> =>
+  draining === undefined || draining.generation === before?.draining?.generation
+    ? []
+    : [{ _tag: "Drain", generation: draining.generation }]
+
+const opens = (before: State | undefined, after: State): ReadonlyArray<Action> => {
+  const generation = opening(after)
+  return generation === undefined || (before !== undefined && generation === opening(before))
+    ? []
+    : [{ _tag: "Open", generation }]
+}
+
+const timerChanges = (before: State | undefined, after: State): ReadonlyArray<Action> => {
+  const old = before === undefined ? [] : timers(before)
+  const now = timers(after)
+  const gone = old.filter((timer) => !now.some(({ id }) => id === timer.id))
+  const added = now.filter((timer) => !old.some(({ id }) => id === timer.id))
+  return [
+    ...gone.map(({ id }): Action => ({ _tag: "CancelTimer", timer: id })),
+    ...added.map((timer): Action => ({ _tag: "ScheduleTimer", timer }))
+  ]
+}
+
+const sameReplacement = (a: Replacement | undefined, b: Replacement | undefined): boolean =>
+  a?.generation === b?.generation && a?.error === b?.error && a?.retryAt === b?.retryAt

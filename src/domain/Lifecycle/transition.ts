@@ -1,0 +1,262 @@
+import { UnexpectedFailure } from "../Errors/connection.js"
+import * as Failure from "../Failure.js"
+import * as RestartPolicy from "../RestartPolicy.js"
+import type { DisabledBy } from "../ServerStatus.js"
+import type { Event } from "./Event.js"
+import { freshStreak, opening, type Pursuit, pursuit, routed, type Settings, type State } from "./State.js"
+
+type EventOf<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
+
+/** What an event makes of a state. What is to be done follows from the difference between the two. */
+export const transition = (state: State, event: Event): State =>
+  state.phase._tag === "Removed" && event._tag !== "Released" ? state : openWhenClear(react(state, event), event.at)
+
+/** The state in which a server begins. */
+export const initial = (settings: Settings, at: number): State => {
+  const blank: State = {
+    settings,
+    intent: "config",
+    phase: { _tag: "Resting", since: at },
+    draining: undefined,
+    closing: [],
+    generation: 0,
+    timer: 0,
+    streak: freshStreak,
+    restarts: 0
+  }
+  return openWhenClear(begin(blank, at), at)
+}
+
+const react = (state: State, event: Event): State => {
+  switch (event._tag) {
+    case "Enable":
+      return state.phase._tag === "Stopped" ? begin(wanted(state), event.at) : state
+    case "Connect":
+      return connect(state, event.at)
+    case "Restart":
+      return isBlocked(state) ? state : seek(closeAll(wanted(state), event.at), event.at)
+    case "Disable":
+      return begin({ ...state, intent: "down" }, event.at)
+    case "Remove":
+      return { ...closeAll(state, event.at), phase: { _tag: "Removed" } }
+    case "ConfigChanged":
+      return configure(state, event)
+    case "Demanded":
+      return state.phase._tag === "Resting" ? seek(state, event.at) : state
+    case "PhaseReached":
+      return mapPursuit(state, (current) =>
+        current._tag === "Opening" && current.generation === event.generation
+          ? { ...current, phase: event.phase }
+          : current
+      )
+    case "Opened":
+      return opening(state) === event.generation ? route(state, event) : state
+    case "Lost":
+      return lose(state, event)
+    case "LinkUpdated":
+      return state.phase._tag === "Serving" && state.phase.routed.generation === event.generation
+        ? { ...state, phase: { ...state.phase, routed: { ...state.phase.routed, info: event.info } } }
+        : state
+    case "ListChanged":
+      return state
+    case "Idle":
+      return rest(state, event)
+    case "Drained":
+      return state.draining?.generation === event.generation ? closeDraining(state) : state
+    case "Released":
+      return release(state, event)
+    case "CredentialsChanged":
+      return reauthenticate(state, event)
+    case "TimerFired":
+      return wake(state, event)
+  }
+}
+
+// --- opening --------------------------------------------------------------------------------------------------------
+
+/** The rule that keeps a server from running more often than it should: nothing opens while something is closing. */
+const openWhenClear = (state: State, at: number): State => {
+  if (pursuit(state)?._tag !== "Pending") return state
+  const alone = state.settings.replace === "stop-first"
+  const clear = alone ? drainRouted(state, at) : state
+  return clear.closing.length > 0 || (alone && clear.draining !== undefined) ? clear : open(clear, at)
+}
+
+const open = (state: State, at: number): State => {
+  const generation = state.generation + 1
+  const attempt = pursue({ ...state, generation }, { _tag: "Opening", generation, since: at, phase: "spawn" })
+  if (state.streak.failures === 0) return attempt
+  const restarts = RestartPolicy.recent(state.settings.restart, [...state.streak.restarts, at], at)
+  return { ...attempt, restarts: state.restarts + 1, streak: { ...state.streak, restarts } }
+}
+
+const route = (state: State, { at, generation, info }: EventOf<"Opened">): State => ({
+  ...drainRouted(state, at),
+  phase: { _tag: "Serving", routed: { generation, since: at, info }, replacement: undefined }
+})
+
+// --- what is wanted -------------------------------------------------------------------------------------------------
+
+/** Who keeps the server down, if somebody does. */
+const stoppedBy = ({ intent, settings }: State): DisabledBy | undefined => {
+  if (settings.disabled === "trust") return "trust"
+  if (intent === "down") return "command"
+  return intent === "up" ? undefined : settings.disabled
+}
+
+/** Missing trust cannot be overruled by a command. */
+const isBlocked = ({ settings }: State): boolean => settings.disabled === "trust"
+
+const wanted = (state: State): State =>
+  isBlocked(state) ? state : { ...state, intent: state.settings.disabled === "config" ? "up" : "config" }
+
+/** Takes up the life that config and commands want, from nothing. */
+const begin = (state: State, at: number): State => {
+  const by = stoppedBy(state)
+  const clear = { ...closeAll(state, at), streak: freshStreak }
+  if (by !== undefined) return { ...clear, phase: { _tag: "Stopped", by } }
+  return state.settings.lazy ? { ...clear, phase: { _tag: "Resting", since: at } } : seek(clear, at)
+}
+
+/** Goes for a (new) link as if nothing had failed before. */
+const seek = (state: State, at: number): State => ({
+  ...pursue(state, { _tag: "Pending", since: at }),
+  streak: freshStreak
+})
+
+/** Tries now what would be tried later or not at all. */
+const hurry = (state: State, at: number): State => {
+  switch (pursuit(state)?._tag) {
+    case "Backoff":
+    case "GaveUp":
+    case "Parked":
+      return seek(state, at)
+    default:
+      return state
+  }
+}
+
+const connect = (state: State, at: number): State => {
+  if (isBlocked(state)) return state
+  const down = state.phase._tag === "Stopped" || state.phase._tag === "Resting"
+  return down ? seek(wanted(state), at) : hurry(wanted(state), at)
+}
+
+const configure = (before: State, { at, change, settings }: EventOf<"ConfigChanged">): State => {
+  const state = { ...before, settings }
+  if (stoppedBy(state) !== undefined || before.phase._tag === "Stopped") return begin(state, at)
+  if (before.phase._tag === "Resting") return settings.lazy ? state : begin(state, at)
+  if (change === "settings") return hurry(state, at)
+  return seek(closeOpening(change === "identity" ? drainRouted(state, at) : state, at), at)
+}
+
+const rest = (state: State, { at, generation }: EventOf<"Idle">): State =>
+  state.settings.lazy && routed(state)?.generation === generation && pursuit(state) === undefined
+    ? { ...drainRouted(state, at), phase: { _tag: "Resting", since: at }, streak: freshStreak }
+    : state
+
+const reauthenticate = (state: State, { at, revoked }: EventOf<"CredentialsChanged">): State => {
+  const current = pursuit(state)
+  if (revoked) {
+    const inUse = routed(state) !== undefined || current?._tag === "Opening"
+    return inUse ? seek(closeOpening(drainRouted(state, at), at), at) : state
+  }
+  return current?._tag === "Parked" && current.failure.kind === "permanent" ? state : hurry(state, at)
+}
+
+// --- failing --------------------------------------------------------------------------------------------------------
+
+const lose = (state: State, event: EventOf<"Lost">): State => {
+  const { at, generation } = event
+  if (opening(state) === generation) return fail(closeOpening(state, at), event, 0)
+  if (state.draining?.generation === generation) return closeDraining(state)
+  const link = routed(state)
+  if (link?.generation !== generation) return state
+  const replaced = pursuit(state) !== undefined
+  const closed = closeRouted(state, at)
+  return replaced ? closed : fail(closed, event, at - link.since)
+}
+
+/** Decides what follows a failure: nothing until something changes, a restart now, a restart later, or giving up. */
+const fail = (state: State, { at, failure, random }: EventOf<"Lost">, uptime: number): State => {
+  const policy = state.settings.restart
+  const before = uptime >= policy.stableAfter ? { ...freshStreak, restarts: state.streak.restarts } : state.streak
+  const failures = before.failures + 1
+  const failed = { ...state, streak: { ...before, failures, last: failure.kind } }
+  if (failure.kind !== "transient" && failure.kind !== "session_lost")
+    return pursue(failed, { _tag: "Parked", failure })
+
+  const timer = state.timer + 1
+  if (before.tripped || RestartPolicy.isExhausted(policy, before.restarts, at)) {
+    const until = at + RestartPolicy.withRetryAfter(policy.cooldown, failure.retryAfter)
+    const tripped = { ...failed, timer, streak: { ...failed.streak, tripped: true } }
+    return pursue(tripped, { _tag: "GaveUp", timer, until, failure })
+  }
+  // the server is there, only our session is gone: no reason to wait, unless that happens again and again
+  const atOnce = failure.kind === "session_lost" && before.last !== "session_lost"
+  const pause = atOnce ? 0 : RestartPolicy.delay(policy, failures, random)
+  const delay = RestartPolicy.withRetryAfter(pause, failure.retryAfter)
+  return delay === 0
+    ? pursue(failed, { _tag: "Pending", since: at })
+    : pursue({ ...failed, timer }, { _tag: "Backoff", timer, until: at + delay, failure })
+}
+
+/** A link that ends without a word has failed in a way nobody foresaw. */
+const release = (state: State, event: EventOf<"Released">): State => {
+  const unexpected = new UnexpectedFailure({ server: state.settings.server, detail: "the link ended without a reason" })
+  const lost = lose(state, { ...event, _tag: "Lost", failure: Failure.fromError(unexpected) })
+  return { ...lost, closing: lost.closing.filter((generation) => generation !== event.generation) }
+}
+
+const wake = (state: State, { at, timer }: EventOf<"TimerFired">): State => {
+  if (state.draining?.timer === timer) return closeDraining(state)
+  return mapPursuit(state, (current) =>
+    "timer" in current && current.timer === timer ? { _tag: "Pending", since: at } : current
+  )
+}
+
+// --- moving links and pursuits; each leaves a state in which a link that is gone is sought again --------------------
+
+/** Puts the way to the next link where it belongs: beside the link that serves, or alone. */
+const pursue = (state: State, next: Pursuit): State => ({
+  ...state,
+  phase: state.phase._tag === "Serving" ? { ...state.phase, replacement: next } : { _tag: "Seeking", pursuit: next }
+})
+
+const mapPursuit = (state: State, f: (current: Pursuit) => Pursuit): State => {
+  const current = pursuit(state)
+  return current === undefined ? state : pursue(state, f(current))
+}
+
+const close = (state: State, generation: number): State => ({ ...state, closing: [...state.closing, generation] })
+
+const closeOpening = (state: State, at: number): State => {
+  const generation = opening(state)
+  return generation === undefined ? state : pursue(close(state, generation), { _tag: "Pending", since: at })
+}
+
+const closeDraining = (state: State): State =>
+  state.draining === undefined ? state : { ...close(state, state.draining.generation), draining: undefined }
+
+/** Takes the link that serves out of the phase, and says which it was. */
+const unroute = (state: State, at: number): readonly [State, generation: number | undefined] => {
+  const { phase } = state
+  if (phase._tag !== "Serving") return [state, undefined]
+  const sought: Pursuit = phase.replacement ?? { _tag: "Pending", since: at }
+  return [{ ...state, phase: { _tag: "Seeking", pursuit: sought } }, phase.routed.generation]
+}
+
+const closeRouted = (state: State, at: number): State => {
+  const [rest, generation] = unroute(state, at)
+  return generation === undefined ? state : close(rest, generation)
+}
+
+/** There is room for one draining link: an older one has had its time. */
+const drainRouted = (state: State, at: number): State => {
+  const [rest, generation] = unroute(state, at)
+  if (generation === undefined) return state
+  const timer = state.timer + 1
+  return { ...closeDraining(rest), timer, draining: { generation, timer, until: at + state.settings.drain } }
+}
+
+const closeAll = (state: State, at: number): State => closeRouted(closeOpening(closeDraining(state), at), at)

@@ -1,0 +1,130 @@
+/**
+ * When a server that went away is started again: data, and the delay as a pure function of it.
+ *
+ * @since 0.1.0
+ */
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+
+/**
+ * How often and how fast a server is restarted. All durations are milliseconds.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const RestartPolicy = Schema.Struct({
+  /** Upper bound of the second delay of a streak; the first restart is immediate. Defaults to 500. */
+  base: Schema.Number.pipe(Schema.positive()),
+  /** Growth of the upper bound from one delay to the next, at least 1. Defaults to 2. */
+  factor: Schema.Number.pipe(Schema.greaterThanOrEqualTo(1)),
+  /** No delay is longer than this. Defaults to 60,000. */
+  cap: Schema.Number.pipe(Schema.positive()),
+  /** Uptime after which a streak of failures is forgotten. Defaults to 60,000. */
+  stableAfter: Schema.Number.pipe(Schema.positive()),
+  /**
+   * More restarts than this within `window` and the server is given up; `Infinity` is never. Defaults to 5 for local
+   * servers and `Infinity` for remote ones.
+   */
+  maxRestarts: Schema.Number.pipe(Schema.nonNegative()),
+  /** The time over which restarts are counted. Defaults to 60,000. */
+  window: Schema.Number.pipe(Schema.positive()),
+  /** How long a given-up server rests before one more try. Defaults to 300,000. */
+  cooldown: Schema.Number.pipe(Schema.positive())
+}).annotations({ identifier: "RestartPolicy" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type RestartPolicy = typeof RestartPolicy.Type
+
+/**
+ * The policy of a server whose config says nothing about it; `maxRestarts` is that of a remote one.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultPolicy: RestartPolicy = {
+  base: 500,
+  factor: 2,
+  cap: 60_000,
+  stableAfter: 60_000,
+  maxRestarts: Number.POSITIVE_INFINITY,
+  window: 60_000,
+  cooldown: 300_000
+}
+
+/**
+ * A server that asks for a longer pause than this is asked again all the same.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const maxRetryAfter = 3_600_000
+
+/**
+ * The longest the delay after the given failure of a streak can be: 0 for the first one, then growing by `factor` up to
+ * `cap`. It never falls from one failure to the next.
+ *
+ * @since 0.1.0
+ * @category delays
+ */
+export const ceiling = (policy: RestartPolicy, failures: number): number =>
+  failures <= 1 ? 0 : Math.min(policy.cap, policy.base * policy.factor ** (failures - 2))
+
+/**
+ * The delay before the restart that follows the given failure of a streak, uniform between 0 and {@link ceiling} so that
+ * servers that died together do not come back together.
+ *
+ * @since 0.1.0
+ * @category delays
+ */
+export const delay = (
+  policy: RestartPolicy,
+  failures: number,
+  /** In [0, 1). */
+  random: number
+): number => ceiling(policy, failures) * random
+
+/**
+ * Raises a delay to what the server asked for with `Retry-After`, up to {@link maxRetryAfter}.
+ *
+ * @since 0.1.0
+ * @category delays
+ */
+export const withRetryAfter = (delay: number, retryAfter: number | undefined): number =>
+  Math.max(delay, Math.min(retryAfter ?? 0, maxRetryAfter))
+
+/**
+ * The restarts that still count at the given time.
+ *
+ * @since 0.1.0
+ * @category intensity
+ */
+export const recent = (policy: RestartPolicy, restarts: ReadonlyArray<number>, now: number): ReadonlyArray<number> =>
+  restarts.filter((at) => at > now - policy.window)
+
+/**
+ * Whether one more restart now would be more than the policy allows.
+ *
+ * @since 0.1.0
+ * @category intensity
+ */
+export const isExhausted = (policy: RestartPolicy, restarts: ReadonlyArray<number>, now: number): boolean =>
+  recent(policy, restarts, now).length >= policy.maxRestarts
+
+/**
+ * The same pauses as a `Schedule`, for retrying something of your own in the rhythm of a server. It ends after
+ * `maxRestarts` in a row and starts over after `stableAfter` without a failure. The supervisor itself does not use it:
+ * there a restart is one decision of the lifecycle, not a loop.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toSchedule = (policy: RestartPolicy): Schedule.Schedule<number> =>
+  Schedule.forever.pipe(
+    Schedule.addDelay((restarts) => ceiling(policy, restarts + 1)),
+    Schedule.jitteredWith({ min: 0, max: 1 }),
+    Schedule.whileOutput((restarts) => restarts < policy.maxRestarts),
+    Schedule.resetAfter(policy.stableAfter)
+  )

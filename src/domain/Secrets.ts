@@ -1,0 +1,160 @@
+/**
+ * Which values are secret, and how they are kept out of every text that leaves the supervisor.
+ *
+ * @since 0.1.0
+ */
+import * as Redacted from "effect/Redacted"
+import { findSecrets, placeholderFor, type Range } from "./Secrets/match.js"
+
+/**
+ * A text of a configuration that may have to stay hidden.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Text = string | Redacted.Redacted<string>
+
+/**
+ * The values that must not be shown. They are kept redacted, so printing the set shows nothing either.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Secrets {
+  readonly values: ReadonlyArray<Redacted.Redacted<string>>
+}
+
+/**
+ * Shorter values are not hidden: they are parts of ordinary words.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const minLength = 4
+
+/**
+ * The text itself, for the place that hands it to the outside world.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const reveal = (text: Text): string => (typeof text === "string" ? text : Redacted.value(text))
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (texts: Iterable<Text>): Secrets => {
+  const distinct = new Set<string>()
+  for (const text of texts) {
+    for (const part of parts(reveal(text))) if (part.length >= minLength) distinct.add(part)
+  }
+  return { values: Array.from(distinct, (value) => Redacted.make(value)) }
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const empty: Secrets = { values: [] }
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const union = (...all: ReadonlyArray<Secrets>): Secrets => make(all.flatMap((secrets) => secrets.values))
+
+/**
+ * Hides every secret in a text: as it is, URL-encoded, JSON-escaped, or inside base64, however they are mixed. No
+ * occurrence survives, not even one that a replacement would bring together.
+ *
+ * Preparing the function costs more than using it: keep it as long as the secrets stay the same.
+ *
+ * @since 0.1.0
+ * @category scrubbing
+ */
+export const scrub = (secrets: Secrets): ((text: string) => string) => {
+  if (secrets.values.length === 0) return (text) => text
+  const values = secrets.values.map((value) => Redacted.value(value))
+  const find = findSecrets(values)
+  const placeholder = placeholderFor(values)
+  return (text) => {
+    // taking one secret out can leave half of an escape behind that reads as another: look again until there is none
+    let clean = text
+    for (let ranges = find(clean); ranges.length > 0; ranges = find(clean)) clean = replace(clean, ranges, placeholder)
+    return clean
+  }
+}
+
+const replace = (text: string, ranges: ReadonlyArray<Range>, placeholder: string): string => {
+  let replaced = ""
+  let end = 0
+  for (const [from, to] of ranges) {
+    replaced += text.slice(end, from) + placeholder
+    end = to
+  }
+  return replaced + text.slice(end)
+}
+
+/**
+ * A secret is also recognised by what it is made of: the lines of a key file (a log shows one at a time), the value of a
+ * header, the credential behind an authorization scheme, user, password and query values of a URL.
+ */
+function* parts(value: string): Iterable<string> {
+  yield value
+  const lines = value.split(/[\r\n]+/)
+  if (lines.length > 1) for (const line of lines) yield* parts(line.trim())
+  const tail = /^(?:[\w.-]+:\s*(?!\/)|(?:bearer|basic|token|apikey|digest)\s+)(\S.*)$/is.exec(value)
+  if (tail !== null) yield* parts(tail[1]!)
+  yield* ofUrl(value)
+}
+
+/**
+ * What a URL carries besides its address: user, password and the values of its query, raw and decoded.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export function* ofUrl(text: string): Iterable<string> {
+  if (!URL.canParse(text)) return
+  const url = new URL(text)
+  for (const raw of [url.username, url.password]) yield* [raw, decode(raw)]
+  for (const pair of url.search.slice(1).split("&")) {
+    const raw = pair.slice(pair.indexOf("=") + 1)
+    yield* [raw, decode(raw)]
+  }
+}
+
+const decode = (raw: string): string => {
+  try {
+    return decodeURIComponent(raw)
+  } catch {
+    return raw
+  }
+}
+
+const sensitiveFlag = /token|secret|passw|passphrase|api-?key|apikey|auth|credential|bearer|header/i
+
+/**
+ * The values that a command line carries behind flags such as `--token` or `--api-key=`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export function* ofArguments(args: ReadonlyArray<Text>): Iterable<Text> {
+  for (const [index, arg] of args.entries()) {
+    if (typeof arg !== "string") {
+      yield arg
+      continue
+    }
+    const inline = /^--?([^=\s]+)=(.*)$/s.exec(arg)
+    if (inline !== null) {
+      if (sensitiveFlag.test(inline[1]!)) yield inline[2]!
+    } else if (/^--?\S+$/.test(arg) && sensitiveFlag.test(arg)) {
+      const next = args[index + 1]
+      if (next !== undefined) yield next
+    } else {
+      yield* ofUrl(arg)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import * as Encoding from "effect/Encoding"
+import { viewsOf } from "./view.js"
+
+/** From (inclusive) and to (exclusive) in the text. */
+export type Range = readonly [from: number, to: number]
+
+/**
+ * The part of a secret's base64 that does not depend on what stands before and behind it, for each of the three ways the
+ * secret can lie across the groups of three bytes. Both alphabets.
+ */
+const base64Cores = (secret: string): ReadonlyArray<string> => {
+  const bytes = new TextEncoder().encode(secret)
+  const cores = [0, 1, 2].map((offset) => {
+    const padded = new Uint8Array(offset + bytes.length)
+    padded.set(bytes, offset)
+    const firstWhole = Math.ceil((offset * 8) / 6)
+    const afterWhole = Math.floor((padded.length * 8) / 6)
+    return Encoding.encodeBase64(padded).slice(firstWhole, afterWhole)
+  })
+  return [...cores, ...cores.map((core) => core.replaceAll("+", "-").replaceAll("/", "_"))]
+}
+
+/**
+ * The usual spellings as a whole. Reading the text in other ways finds them too, and many more, but what stands right before
+ * a secret can spoil such a reading: in `%1abc` the `a` belongs to the escape.
+ */
+const spellings = (secret: string): ReadonlyArray<string> => {
+  // what is no valid text cannot be URL-encoded
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(secret))
+  const inUrls = [encodeURIComponent(text), encodeURI(text), new URLSearchParams({ "": text }).toString().slice(1)]
+  const lowerCase = inUrls.map((url) => url.replace(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase()))
+  return [secret, JSON.stringify(secret).slice(1, -1), ...inUrls, ...lowerCase]
+}
+
+const needlesOf = (secrets: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...new Set(secrets.flatMap((secret) => [...spellings(secret), ...base64Cores(secret)]))
+]
+
+/** Finds everything in a text that gives a secret away, as ranges in order that neither overlap nor touch. */
+export const findSecrets = (secrets: ReadonlyArray<string>): ((text: string) => ReadonlyArray<Range>) => {
+  const needles = needlesOf(secrets)
+  return (text) => {
+    const found: Array<Range> = []
+    for (const view of viewsOf(text)) {
+      for (const needle of needles) {
+        for (let at = view.text.indexOf(needle); at !== -1; at = view.text.indexOf(needle, at + 1)) {
+          found.push([view.from(at), view.to(at + needle.length - 1)])
+        }
+      }
+    }
+    return merge(found)
+  }
+}
+
+const merge = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
+  const merged: Array<Range> = []
+  for (const range of ranges.toSorted((a, b) => a[0] - b[0])) {
+    const last = merged.at(-1)
+    if (last !== undefined && range[0] <= last[1]) merged[merged.length - 1] = [last[0], Math.max(last[1], range[1])]
+    else merged.push(range)
+  }
+  return merged
+}
+
+/** Whether the two can share a character somewhere in a text, so that one would bring the other about. */
+const canOverlap = (placeholder: string, needle: string): boolean => {
+  for (let shift = 1 - needle.length; shift < placeholder.length; shift++) {
+    const from = Math.max(0, shift)
+    const to = Math.min(placeholder.length, shift + needle.length)
+    if (placeholder.slice(from, to) === needle.slice(from - shift, to - shift)) return true
+  }
+  return false
+}
+
+/**
+ * What stands in place of a secret. A secret can be any text, also a part of the usual placeholder: then another one is
+ * taken, in the end a character that no secret contains.
+ */
+export const placeholderFor = (secrets: ReadonlyArray<string>): string => {
+  const needles = needlesOf(secrets)
+  const fits = (placeholder: string) => !needles.some((needle) => canOverlap(placeholder, needle))
+  let placeholder = "[redacted]"
+  for (let codePoint = 0x2588; !fits(placeholder); codePoint++) placeholder = String.fromCodePoint(codePoint)
+  return placeholder
+}

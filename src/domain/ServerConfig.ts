@@ -1,0 +1,113 @@
+/**
+ * One server's settings: as people write them ({@link Input}, both spellings) and in the one form everything works with
+ * ({@link ServerConfig}).
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { defined } from "./defined.js"
+import type * as Lifecycle from "./Lifecycle.js"
+import * as Secrets from "./Secrets.js"
+import type * as InputSchema from "./ServerConfig/Input.js"
+import { Local, Remote, ServerConfig } from "./ServerConfig/model.js"
+
+export { decode, type Decoded, decodeDefaults } from "./ServerConfig/decode.js"
+export { Local, OAuthSettings, Remote, ServerConfig } from "./ServerConfig/model.js"
+
+/**
+ * An entry as people write it. Texts that hold a secret may be given redacted.
+ *
+ * @since 0.1.0
+ * @category inputs
+ */
+export type Input =
+  | typeof InputSchema.Local.Encoded
+  | typeof InputSchema.Remote.Encoded
+  | typeof InputSchema.Switch.Encoded
+
+/**
+ * Settings for all servers that do not say otherwise.
+ *
+ * @since 0.1.0
+ * @category inputs
+ */
+export type Defaults = typeof InputSchema.Defaults.Encoded
+
+/**
+ * Whether two configs mean the same.
+ *
+ * @since 0.1.0
+ * @category comparing
+ */
+export const equals: (a: ServerConfig, b: ServerConfig) => boolean = Schema.equivalence(ServerConfig)
+
+/**
+ * What a change of config asks for: nothing, new settings for the link there is, a new link, or a new link without falling
+ * back to the old one, because it is another server or we are somebody else to it.
+ *
+ * @since 0.1.0
+ * @category comparing
+ */
+export const compare = (before: ServerConfig, after: ServerConfig): "none" | "settings" | "link" | "identity" => {
+  if (equals(before, after)) return "none"
+  if (before._tag === "Remote" && after._tag === "Remote") {
+    if (!sameIdentity(before, after)) return "identity"
+    return sameRemoteLink(before, after) ? "settings" : "link"
+  }
+  if (before._tag === "Local" && after._tag === "Local") return sameLocalLink(before, after) ? "settings" : "link"
+  return "identity"
+}
+
+const sameIdentity = Schema.equivalence(Remote.pick("url", "headers", "oauth"))
+const sameRemoteLink = Schema.equivalence(Remote.pick("transport", "caFile", "protocol"))
+const sameLocalLink = Schema.equivalence(Local.pick("command", "args", "environment", "inheritEnv", "cwd", "protocol"))
+
+/**
+ * The part of a config that decides about the server's life.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toSettings = (
+  server: string,
+  config: ServerConfig,
+  options?: {
+    /** Whether the file that declares the server may start it. Defaults to true. */
+    readonly trusted?: boolean | undefined
+  }
+): Lifecycle.Settings => {
+  const disabled = options?.trusted === false ? ("trust" as const) : config.enabled ? undefined : ("config" as const)
+  return {
+    server,
+    restart: config.restart,
+    lazy: config.lazy,
+    replace: config.replace,
+    drain: config.timeout.call,
+    ...defined({ disabled })
+  }
+}
+
+/**
+ * Everything in a config that must not be shown: every environment value, header and client secret, whatever was given
+ * redacted, credentials in the URL, and the values of command line flags that are named like one.
+ *
+ * @since 0.1.0
+ * @category secrets
+ */
+export const secrets = (config: ServerConfig): Secrets.Secrets =>
+  Secrets.make([...config.secrets, ...(config._tag === "Local" ? localSecrets(config) : remoteSecrets(config))])
+
+const localSecrets = ({ args, command, environment }: Local): ReadonlyArray<Secrets.Text> => [
+  ...Object.values(environment),
+  ...Secrets.ofArguments([command, ...args])
+]
+
+const remoteSecrets = ({ headers, oauth, url }: Remote): ReadonlyArray<Secrets.Text> => [
+  ...Object.values(headers),
+  ...ofText(url),
+  ...(oauth === false ? [] : Object.values(oauth).flatMap((value) => (typeof value === "number" ? [] : ofText(value))))
+]
+
+/** A redacted text is secret as a whole, a plain URL in its credentials. */
+const ofText = (text: Secrets.Text): ReadonlyArray<Secrets.Text> =>
+  typeof text === "string" ? [...Secrets.ofUrl(text)] : [text]

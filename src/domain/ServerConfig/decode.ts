@@ -1,0 +1,312 @@
+/**
+ * From an entry as somebody wrote it to the one form everything else works with.
+ */
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
+import * as Record from "effect/Record"
+import * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import type { Diagnostic } from "../Diagnostic.js"
+import { defined } from "../defined.js"
+import { InvalidConfig } from "../Errors/command.js"
+import { describeType, type Issue, renderPath } from "../Issue.js"
+import { nearest } from "../nearest.js"
+import { findingsOf } from "../parseIssues.js"
+import { defaultPolicy } from "../RestartPolicy.js"
+import { minLength, reveal, type Text } from "../Secrets.js"
+import * as Input from "./Input.js"
+import type { Common, Local, OAuthSettings, Remote, ServerConfig } from "./model.js"
+
+/** A config, if the entry is one, and what a person should know about it. */
+export interface Decoded {
+  /** None for an entry that only switches a server of a lower layer. */
+  readonly config: Option.Option<ServerConfig>
+  readonly warnings: ReadonlyArray<Diagnostic>
+}
+
+type Defaults = typeof Input.Defaults.Type
+type CommonInput = Omit<typeof Input.Remote.Type, "type" | "url" | "headers" | "oauth" | "caFile">
+
+/**
+ * Decodes one server's entry. Keys that are not known are warnings; anything wrong makes an error that names each place and
+ * what is expected there, never the value.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const decode = (
+  server: string,
+  input: unknown,
+  /** For keys that the entry leaves out. */
+  defaults: Defaults = {}
+): Either.Either<Decoded, InvalidConfig> => {
+  const invalid = (...issues: readonly [Issue, ...ReadonlyArray<Issue>]) =>
+    Either.left(new InvalidConfig({ server, issues: [...issues] }))
+  if (server.trim() === "") return invalid({ path: [], expected: "a server name", found: "an empty name" })
+  if (Input.isSwitch(input)) return Either.right({ config: Option.none(), warnings: [] })
+
+  switch (kindOf(input)) {
+    case "local":
+      return Either.map(parse(server, Input.Local, input), ({ value, warnings }) => ({
+        config: Option.some(toLocal(value, defaults)),
+        warnings: [...warnings, ...localWarnings(value)]
+      }))
+    case "remote":
+      return Either.flatMap(parse(server, Input.Remote, input), ({ value, warnings }) => {
+        const [first, ...more] = headerIssues(value.headers)
+        return first === undefined
+          ? Either.right({ config: Option.some(toRemote(value, defaults)), warnings })
+          : invalid(first, ...more)
+      })
+    case "type":
+      return invalid(wrongType((input as { readonly type: unknown }).type))
+    case "both":
+      return invalid({
+        path: [],
+        expected: '"command" (a local server) or "url" (a remote one)',
+        found: "both",
+        hint: 'remove one, or say which with "type"'
+      })
+    case "neither":
+      return invalid({
+        path: [],
+        expected: 'an object with "command" (a local server) or "url" (a remote one)',
+        found: Predicate.isRecord(input) ? "neither" : describeType(input),
+        ...defined({ hint: insteadOf("command", keysOf(input)) ?? insteadOf("url", keysOf(input)) })
+      })
+  }
+}
+
+/**
+ * Decodes the settings for all servers.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const decodeDefaults = (
+  input: unknown
+): Either.Either<{ readonly defaults: Defaults; readonly warnings: ReadonlyArray<Diagnostic> }, InvalidConfig> =>
+  Either.map(parse(undefined, Input.Defaults, input), ({ value, warnings }) => ({ defaults: value, warnings }))
+
+// --- checking -------------------------------------------------------------------------------------------------------
+
+const types: ReadonlyMap<unknown, "local" | "remote"> = new Map([
+  ["local", "local"],
+  ["stdio", "local"],
+  ["remote", "remote"],
+  ["http", "remote"],
+  ["streamable-http", "remote"],
+  ["sse", "remote"]
+])
+
+const kindOf = (input: unknown): "local" | "remote" | "type" | "both" | "neither" => {
+  if (!Predicate.isRecord(input)) return "neither"
+  if (input.type !== undefined) return types.get(input.type) ?? "type"
+  const local = input.command !== undefined
+  const remote = input.url !== undefined
+  if (local && remote) return "both"
+  return local ? "local" : remote ? "remote" : "neither"
+}
+
+const keysOf = (input: unknown): ReadonlyArray<string> => (Predicate.isRecord(input) ? Object.keys(input) : [])
+
+const wrongType = (type: unknown): Issue => {
+  const guess = typeof type === "string" ? nearest(type, [...types.keys()] as Array<string>) : undefined
+  return {
+    path: ["type"],
+    expected: [...types.keys()].map((name) => `"${name}"`).join(", "),
+    found: describeType(type),
+    ...defined({ hint: guess === undefined ? undefined : `did you mean "${guess}"?` })
+  }
+}
+
+/** Decodes with unknown keys set aside: they are worth a word, but nothing fails because of them. */
+const parse = <A, I>(
+  server: string | undefined,
+  schema: Schema.Schema<A, I>,
+  input: unknown
+): Either.Either<{ readonly value: A; readonly warnings: ReadonlyArray<Diagnostic> }, InvalidConfig> => {
+  const strict = ParseResult.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })(input)
+  if (Either.isRight(strict)) return Either.right({ value: strict.right, warnings: [] })
+  const { issues, unknownKeys } = findingsOf(strict.left)
+  const lenient = ParseResult.decodeUnknownEither(schema)(input)
+  if (Either.isRight(lenient))
+    return Either.right({ value: lenient.right, warnings: unknownKeys.map(unknownKey(schema)) })
+  const explained = issues.map((issue) => defined({ ...issue, hint: misspelling(issue, unknownKeys) }))
+  return Either.left(new InvalidConfig({ server, issues: explained as [Issue, ...Array<Issue>] }))
+}
+
+/** A key that is missing may be there under a wrong name. */
+const misspelling = ({ found, path }: Issue, unknownKeys: ReadonlyArray<Issue["path"]>): string | undefined => {
+  if (found !== describeType(undefined)) return undefined
+  const siblings = unknownKeys.filter((key) => key.length === path.length).map((key) => String(key.at(-1)))
+  return insteadOf(String(path.at(-1)), siblings)
+}
+
+const insteadOf = (wanted: string, present: ReadonlyArray<string>): string | undefined => {
+  const guess = nearest(wanted, present)
+  return guess === undefined ? undefined : `"${guess}" looks like a misspelling of "${wanted}"`
+}
+
+const unknownKey =
+  (schema: Schema.Schema.All) =>
+  (path: Issue["path"]): Diagnostic => {
+    const name = String(path.at(-1))
+    const guess = nearest(name, keysAt(schema.ast, path.slice(0, -1)))
+    const advice = guess === undefined ? "it is ignored" : `did you mean "${guess}"?`
+    return { severity: "warning", code: "unknown_key", message: `unknown key ${renderPath(path)}; ${advice}`, path }
+  }
+
+/** The keys a schema knows at a place. */
+const keysAt = (ast: SchemaAST.AST, path: Issue["path"]): ReadonlyArray<string> => {
+  if (SchemaAST.isUnion(ast)) return ast.types.flatMap((type) => keysAt(type, path))
+  if (!SchemaAST.isTypeLiteral(ast)) return []
+  const [step, ...rest] = path
+  return step === undefined
+    ? ast.propertySignatures.map(({ name }) => String(name))
+    : ast.propertySignatures.filter(({ name }) => name === step).flatMap(({ type }) => keysAt(type, rest))
+}
+
+const headerIssues = (headers: Readonly<Record<string, unknown>> = {}): ReadonlyArray<Issue> =>
+  Object.keys(headers)
+    .filter((name) => !/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
+    .map((name) => ({ path: ["headers", name], expected: "a header name", found: "a name HTTP does not allow" }))
+
+const localWarnings = ({ args, command, env, environment }: typeof Input.Local.Type): ReadonlyArray<Diagnostic> => {
+  const warnings: Array<Diagnostic> = []
+  if (typeof command === "string" && /\s/.test(command) && args === undefined) {
+    warnings.push({
+      severity: "warning",
+      code: "command_with_spaces",
+      message: 'command is one program name with spaces in it; write arguments as "command": ["program", "argument"]',
+      path: ["command"]
+    })
+  }
+  if (env !== undefined && environment !== undefined) {
+    warnings.push({
+      severity: "warning",
+      code: "two_spellings",
+      message: '"env" and "environment" are both given; where they name the same variable, "environment" wins',
+      path: ["env"]
+    })
+  }
+  return warnings
+}
+
+// --- normalising ----------------------------------------------------------------------------------------------------
+
+const toLocal = (input: typeof Input.Local.Type, defaults: Defaults): Local => {
+  const conceal = concealing(input.secrets)
+  const [command, ...args] = isText(input.command) ? [input.command] : input.command
+  return {
+    _tag: "Local",
+    command: conceal(command),
+    args: [...args, ...(input.args ?? [])].map(conceal),
+    environment: Record.map({ ...input.env, ...input.environment }, redact),
+    inheritEnv: input.inheritEnv ?? defaults.inheritEnv ?? false,
+    ...defined({ cwd: input.cwd }),
+    ...toCommon(input, defaults, 5)
+  }
+}
+
+const toRemote = (input: typeof Input.Remote.Type, defaults: Defaults): Remote => ({
+  _tag: "Remote",
+  transport: input.type === "sse" ? "sse" : input.type === undefined || input.type === "remote" ? "auto" : "http",
+  url: concealing(input.secrets)(input.url),
+  headers: Record.map(input.headers ?? {}, redact),
+  oauth: toOAuth(input.oauth ?? true),
+  ...defined({ caFile: input.caFile }),
+  ...toCommon(input, defaults, Number.POSITIVE_INFINITY)
+})
+
+const toOAuth = (input: typeof Input.OAuth.Type): OAuthSettings | false => {
+  if (input === false) return false
+  const {
+    callbackPort = 19_876,
+    clientSecret,
+    grant = "authorization_code",
+    privateKeyPem,
+    ...rest
+  } = input === true ? {} : input
+  return {
+    ...defined(rest),
+    callbackPort,
+    grant,
+    ...defined({
+      clientSecret: clientSecret === undefined ? undefined : redact(clientSecret),
+      privateKeyPem: privateKeyPem === undefined ? undefined : redact(privateKeyPem)
+    })
+  }
+}
+
+const toCommon = (input: CommonInput, defaults: Defaults, maxRestarts: number): Common => {
+  const restart = { ...defined(defaults.restart ?? {}), ...defined(input.restart ?? {}) }
+  const exclusive = input.exclusive ?? false
+  const idleStop = input.idleStop ?? defaults.idleStop
+  return {
+    enabled: input.enabled ?? true,
+    required: input.required ?? false,
+    lazy: input.lazy ?? defaults.lazy ?? false,
+    exclusive,
+    protocol: input.protocol ?? defaults.protocol ?? "auto",
+    replace: input.replace ?? (exclusive ? "stop-first" : (defaults.replace ?? "overlap")),
+    concurrency: input.concurrency ?? defaults.concurrency ?? Number.POSITIVE_INFINITY,
+    catalogTtl: Input.toMillis(input.catalogTtl ?? defaults.catalogTtl ?? 3_600_000),
+    timeout: toTimeout(input.timeout, defaults.timeout),
+    health: toHealth(input.health, defaults.health),
+    restart: {
+      base: Input.toMillis(restart.base ?? defaultPolicy.base),
+      factor: restart.factor ?? defaultPolicy.factor,
+      cap: Input.toMillis(restart.cap ?? defaultPolicy.cap),
+      stableAfter: Input.toMillis(restart.stableAfter ?? defaultPolicy.stableAfter),
+      maxRestarts: restart.maxRestarts === "none" ? Number.POSITIVE_INFINITY : (restart.maxRestarts ?? maxRestarts),
+      window: Input.toMillis(restart.window ?? defaultPolicy.window),
+      cooldown: Input.toMillis(restart.cooldown ?? defaultPolicy.cooldown)
+    },
+    tools: input.tools ?? {},
+    secrets: (input.secrets ?? []).map(redact),
+    ...defined({ idleStop: idleStop === undefined ? undefined : Input.toMillis(idleStop), roots: input.roots })
+  }
+}
+
+type TimeoutInput = typeof Input.Timeout.Type
+
+const toTimeout = (input: TimeoutInput = {}, defaults: TimeoutInput = {}): Common["timeout"] => {
+  const limits = { ...eachLimit(defaults), ...eachLimit(input) }
+  const call = Input.toMillis(limits.call ?? 30_000)
+  return {
+    connect: Input.toMillis(limits.connect ?? 30_000),
+    list: Input.toMillis(limits.list ?? 30_000),
+    call,
+    // somebody who lets a call be silent for an hour does not want it ended after half of one
+    total: limits.total === undefined ? Math.max(1_800_000, call) : Input.toMillis(limits.total)
+  }
+}
+
+/** One duration stands for connecting, listing and the silence of a call, not for a call in all. */
+const eachLimit = (input: TimeoutInput): Exclude<TimeoutInput, string | number> =>
+  typeof input === "object" ? defined(input) : { connect: input, list: input, call: input }
+
+type HealthInput = typeof Input.Health.Type
+
+const toHealth = (input: HealthInput | undefined, defaults: HealthInput = true): Common["health"] => {
+  if ((input ?? defaults) === false) return false
+  const { interval = 30_000, timeout = 5_000 } = { ...details(defaults), ...details(input) }
+  return { interval: Input.toMillis(interval), timeout: Input.toMillis(timeout) }
+}
+
+const details = (input: HealthInput | undefined): Exclude<HealthInput, boolean> =>
+  typeof input === "object" ? defined(input) : {}
+
+const isText = (input: unknown): input is Text => typeof input === "string" || Redacted.isRedacted(input)
+
+const redact = (text: Text): Redacted.Redacted<string> => (typeof text === "string" ? Redacted.make(text) : text)
+
+/** A text that has a known secret in it is not shown. */
+const concealing = (secrets: ReadonlyArray<Text> = []): ((text: Text) => Text) => {
+  const known = secrets.map(reveal).filter((secret) => secret.length >= minLength)
+  return (text) => (known.some((secret) => reveal(text).includes(secret)) ? redact(text) : text)
+}

@@ -1,0 +1,124 @@
+/**
+ * One server's settings in the one form everything works with: every default filled in, durations in milliseconds, secrets
+ * redacted.
+ */
+import * as Schema from "effect/Schema"
+import { RestartPolicy } from "../RestartPolicy.js"
+
+const Secret = Schema.RedactedFromSelf(Schema.String)
+
+/** Plain unless somebody gave it redacted or it has a secret in it. */
+const Text = Schema.Union(Schema.String, Secret)
+
+const Millis = Schema.Number.pipe(Schema.positive())
+
+const common = {
+  enabled: Schema.Boolean,
+  required: Schema.Boolean,
+  lazy: Schema.Boolean,
+  exclusive: Schema.Boolean,
+  protocol: Schema.Literal("auto", "legacy", "2026-07-28"),
+  replace: Schema.Literal("overlap", "stop-first"),
+  /** `Infinity` is no limit. */
+  concurrency: Schema.Number.pipe(Schema.positive()),
+  catalogTtl: Millis,
+  timeout: Schema.Struct({ connect: Millis, list: Millis, call: Millis, total: Millis }),
+  health: Schema.Union(Schema.Literal(false), Schema.Struct({ interval: Millis, timeout: Millis })),
+  restart: RestartPolicy,
+  /** Absent is never. */
+  idleStop: Schema.optionalWith(Millis, { exact: true }),
+  tools: Schema.Record({ key: Schema.String, value: Schema.Boolean }),
+  /** Absent is the working directory. */
+  roots: Schema.optionalWith(Schema.Array(Schema.String), { exact: true }),
+  /** Texts to hide besides those that are secret by where they stand. */
+  secrets: Schema.Array(Secret)
+}
+
+/** What both kinds of servers have. */
+export const Common = Schema.Struct(common)
+
+export type Common = typeof Common.Type
+
+/**
+ * A server that is a process of ours.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const Local = Schema.TaggedStruct("Local", {
+  command: Text,
+  args: Schema.Array(Text),
+  environment: Schema.Record({ key: Schema.String, value: Secret }),
+  inheritEnv: Schema.Boolean,
+  /** Absent is where the supervisor runs. */
+  cwd: Schema.optionalWith(Schema.String, { exact: true }),
+  ...common
+}).annotations({ identifier: "Local" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Local = typeof Local.Type
+
+/**
+ * How to log in where it cannot be found out automatically.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const OAuthSettings = Schema.Struct({
+  clientId: Schema.optionalWith(Text, { exact: true }),
+  clientSecret: Schema.optionalWith(Secret, { exact: true }),
+  scope: Schema.optionalWith(Schema.String, { exact: true }),
+  redirectUri: Schema.optionalWith(Text, { exact: true }),
+  callbackPort: Schema.Number,
+  clientMetadataUrl: Schema.optionalWith(Text, { exact: true }),
+  authorizationUrl: Schema.optionalWith(Text, { exact: true }),
+  tokenUrl: Schema.optionalWith(Text, { exact: true }),
+  grant: Schema.Literal("authorization_code", "client_credentials"),
+  privateKeyPem: Schema.optionalWith(Secret, { exact: true }),
+  alg: Schema.optionalWith(Schema.String, { exact: true })
+}).annotations({ identifier: "OAuthSettings" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type OAuthSettings = typeof OAuthSettings.Type
+
+/**
+ * A server that is reached over HTTP.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const Remote = Schema.TaggedStruct("Remote", {
+  /** `auto` tries streamable HTTP, then SSE; the others do not fall back. */
+  transport: Schema.Literal("auto", "http", "sse"),
+  url: Text,
+  headers: Schema.Record({ key: Schema.String, value: Secret }),
+  /** `false` is never. */
+  oauth: Schema.Union(Schema.Literal(false), OAuthSettings),
+  /** Absent is what the system trusts. */
+  caFile: Schema.optionalWith(Schema.String, { exact: true }),
+  ...common
+}).annotations({ identifier: "Remote" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Remote = typeof Remote.Type
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const ServerConfig = Schema.Union(Local, Remote).annotations({ identifier: "ServerConfig" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ServerConfig = typeof ServerConfig.Type

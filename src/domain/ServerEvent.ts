@@ -1,0 +1,149 @@
+/**
+ * Everything the supervisor publishes. Events are numbered without gaps.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { Diagnostic as DiagnosticData } from "./Diagnostic.js"
+import { InvalidConfig } from "./Errors/command.js"
+import { Plan } from "./Plan.js"
+import { ListKind } from "./Protocol.js"
+import { ServerStatus } from "./ServerStatus.js"
+
+const event = <Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
+  Schema.Struct({
+    /** Position in the stream, from 1. */
+    seq: Schema.Number,
+    /** Epoch milliseconds. */
+    at: Schema.Number,
+    type: Schema.Literal(type),
+    ...fields
+  }).annotations({ identifier: type })
+
+const ofServer = { server: Schema.String }
+
+/**
+ * @since 0.1.0
+ * @category events
+ */
+export const StatusChanged = event("StatusChanged", { ...ofServer, from: ServerStatus, to: ServerStatus })
+
+/**
+ * Tools, resources or prompts came or went. `added` and `removed` hold public tool names, URIs or prompt names.
+ *
+ * @since 0.1.0
+ * @category events
+ */
+export const CatalogChanged = event("CatalogChanged", {
+  ...ofServer,
+  revision: Schema.Number,
+  kind: ListKind,
+  added: Schema.Array(Schema.String),
+  removed: Schema.Array(Schema.String)
+})
+
+/**
+ * @since 0.1.0
+ * @category events
+ */
+export const ResourceUpdated = event("ResourceUpdated", { ...ofServer, uri: Schema.String })
+
+/**
+ * @since 0.1.0
+ * @category events
+ */
+export const ServerAdded = event("ServerAdded", ofServer)
+
+/**
+ * @since 0.1.0
+ * @category events
+ */
+export const ServerRemoved = event("ServerRemoved", ofServer)
+
+/**
+ * How the replacement of a connected server by its new config goes; absent details mean that it is over.
+ *
+ * @since 0.1.0
+ * @category events
+ */
+export const Replacement = event("Replacement", {
+  ...ofServer,
+  generation: Schema.optional(Schema.Number),
+  error: Schema.optional(Schema.String),
+  retryAt: Schema.optional(Schema.Number)
+})
+
+/**
+ * A call came to its end: `outcome` is `ok`, `error` (the tool's own report), or the `_tag` of the error.
+ *
+ * @since 0.1.0
+ * @category events
+ */
+export const CallSettled = event("CallSettled", {
+  ...ofServer,
+  tool: Schema.String,
+  outcome: Schema.String,
+  ms: Schema.Number
+})
+
+/**
+ * @since 0.1.0
+ * @category events
+ */
+export const Diagnostic = event("Diagnostic", { server: Schema.optional(Schema.String), diagnostic: DiagnosticData })
+
+/**
+ * @since 0.1.0
+ * @category events
+ */
+export const ConfigApplied = event("ConfigApplied", { plan: Plan })
+
+/**
+ * A new configuration is unusable; the last good one keeps running.
+ *
+ * @since 0.1.0
+ * @category events
+ */
+export const ConfigRejected = event("ConfigRejected", { errors: Schema.Array(InvalidConfig) })
+
+/**
+ * @since 0.1.0
+ * @category events
+ */
+export const Auth = event("Auth", {
+  ...ofServer,
+  what: Schema.Literal("login_started", "login_finished", "login_failed", "refreshed", "logged_out")
+})
+
+/**
+ * A reader was too slow, or asked for what is no longer kept: these numbers are missing.
+ *
+ * @since 0.1.0
+ * @category events
+ */
+export const Skipped = event("Skipped", { from: Schema.Number, to: Schema.Number })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const ServerEvent = Schema.Union(
+  StatusChanged,
+  CatalogChanged,
+  ResourceUpdated,
+  ServerAdded,
+  ServerRemoved,
+  Replacement,
+  CallSettled,
+  Diagnostic,
+  ConfigApplied,
+  ConfigRejected,
+  Auth,
+  Skipped
+).annotations({ identifier: "ServerEvent" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ServerEvent = typeof ServerEvent.Type

@@ -1,0 +1,161 @@
+/**
+ * What can be said of a server at any moment. Statuses are plain objects that `status` tells apart; instants are epoch
+ * milliseconds.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { Era, Push, ServerInfo, Transport } from "./Protocol.js"
+
+/**
+ * An attempt is under way.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Connecting = Schema.Struct({
+  status: Schema.Literal("connecting"),
+  /** 1 for the first attempt, counting on until the server is connected. */
+  attempt: Schema.Number,
+  since: Schema.Number,
+  phase: Schema.Literal("spawn", "handshake", "discover")
+}).annotations({ identifier: "Connecting" })
+
+/**
+ * Handshake done, catalog fetched, credentials accepted.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Connected = Schema.Struct({
+  status: Schema.Literal("connected"),
+  since: Schema.Number,
+  transport: Transport,
+  protocolVersion: Schema.String,
+  era: Era,
+  serverInfo: Schema.optional(ServerInfo),
+  instructions: Schema.optional(Schema.String),
+  tools: Schema.Number,
+  resources: Schema.Number,
+  prompts: Schema.Number,
+  push: Push
+}).annotations({ identifier: "Connected" })
+
+/**
+ * A lazy server at rest. Its tools are listed from the cache and the first call starts it.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Idle = Schema.Struct({
+  status: Schema.Literal("idle"),
+  since: Schema.Number
+}).annotations({ identifier: "Idle" })
+
+/**
+ * Who switched a server off: its config, a command, or missing trust in the file that declares it.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const DisabledBy = Schema.Literal("config", "command", "trust")
+
+/**
+ * @since 0.1.0
+ * @category statuses
+ */
+export type DisabledBy = typeof DisabledBy.Type
+
+/**
+ * Switched off; `hint` says what switches it on.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Disabled = Schema.Struct({
+  status: Schema.Literal("disabled"),
+  by: DisabledBy,
+  hint: Schema.optional(Schema.String)
+}).annotations({ identifier: "Disabled" })
+
+/**
+ * Not connected because of a fault. With `retryAt` it is tried again then; with `gaveUp` it failed too often to go on as
+ * before; with neither, something has to change first.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Failed = Schema.Struct({
+  status: Schema.Literal("failed"),
+  error: Schema.String,
+  /** The `_tag` of the error. */
+  errorTag: Schema.String,
+  /** Failures in a row. */
+  failures: Schema.Number,
+  retryAt: Schema.optional(Schema.Number),
+  gaveUp: Schema.optional(Schema.String),
+  exitCode: Schema.optional(Schema.Number),
+  signal: Schema.optional(Schema.String),
+  stderr: Schema.optional(Schema.String)
+}).annotations({ identifier: "Failed" })
+
+/**
+ * A person has to log in, or set credentials.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const NeedsAuth = Schema.Struct({
+  status: Schema.Literal("needs_auth"),
+  reason: Schema.String,
+  scope: Schema.optional(Schema.String),
+  hint: Schema.String
+}).annotations({ identifier: "NeedsAuth" })
+
+/**
+ * A person has to register a client with the authorization server.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const NeedsClientRegistration = Schema.Struct({
+  status: Schema.Literal("needs_client_registration"),
+  error: Schema.String,
+  hint: Schema.String
+}).annotations({ identifier: "NeedsClientRegistration" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const ServerStatus = Schema.Union(
+  Connecting,
+  Connected,
+  Idle,
+  Disabled,
+  Failed,
+  NeedsAuth,
+  NeedsClientRegistration
+).annotations({ identifier: "ServerStatus" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ServerStatus = typeof ServerStatus.Type
+
+/**
+ * Whether two statuses say the same.
+ *
+ * @since 0.1.0
+ * @category comparing
+ */
+export const equals: (a: ServerStatus, b: ServerStatus) => boolean = Schema.equivalence(ServerStatus)
+
+/**
+ * Whether the status stays as it is until something happens: everything but `connecting`.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isSettled = (status: ServerStatus): boolean => status.status !== "connecting"

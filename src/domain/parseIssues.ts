@@ -1,0 +1,97 @@
+/**
+ * Our own formatter of parse issues. The ones that come with Schema print the value that was found; a config holds secrets.
+ */
+import * as Option from "effect/Option"
+import type * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
+import * as SchemaAST from "effect/SchemaAST"
+import { describeType, type Issue } from "./Issue.js"
+
+type Path = Issue["path"]
+
+/** What a schema said about a value, told apart: what is wrong, and what is merely not known. */
+export interface Findings {
+  readonly issues: ReadonlyArray<Issue>
+  readonly unknownKeys: ReadonlyArray<Path>
+}
+
+export const findingsOf = (issue: ParseResult.ParseIssue): Findings => {
+  const issues: Array<Issue> = []
+  const unknownKeys: Array<Path> = []
+
+  const wrong = (path: Path, ast: SchemaAST.AST, actual: unknown) => {
+    issues.push({ path, expected: expectation(ast), found: describeType(actual) })
+  }
+
+  const visit = (issue: ParseResult.ParseIssue, path: Path): void => {
+    switch (issue._tag) {
+      case "Pointer":
+        return visit(issue.issue, [...path, ...steps(issue.path)])
+      case "Unexpected":
+        return void unknownKeys.push(path)
+      case "Missing":
+        return wrong(path, issue.ast.type, undefined)
+      case "Composite": {
+        const relevant = SchemaAST.isUnion(issue.ast) ? ofSameShape(alternatives(issue), issue.actual) : parts(issue)
+        if (relevant.length === 0) return wrong(path, issue.ast, issue.actual)
+        return relevant.forEach((part) => visit(part, path))
+      }
+      case "Refinement":
+        return issue.kind === "From" ? visit(issue.issue, path) : wrong(path, issue.ast, issue.actual)
+      case "Transformation":
+        return visit(issue.issue, path)
+      default:
+        return wrong(path, issue.ast, issue.actual)
+    }
+  }
+
+  visit(issue, [])
+  return { issues, unknownKeys }
+}
+
+const parts = ({ issues }: ParseResult.Composite): ReadonlyArray<ParseResult.ParseIssue> =>
+  Predicate.hasProperty(issues, "_tag") ? [issues] : issues
+
+/** What each alternative said, also those of unions within unions. */
+const alternatives = (issue: ParseResult.Composite): ReadonlyArray<ParseResult.ParseIssue> =>
+  parts(issue).flatMap((part) =>
+    part._tag === "Composite" && SchemaAST.isUnion(part.ast) ? alternatives(part) : [part]
+  )
+
+/**
+ * Where several shapes are allowed, only the one that was tried matters: somebody who wrote an object wants to know what is
+ * wrong inside, not that a number would have been fine too.
+ */
+const ofSameShape = (
+  issues: ReadonlyArray<ParseResult.ParseIssue>,
+  actual: unknown
+): ReadonlyArray<ParseResult.ParseIssue> => {
+  const isShape = Array.isArray(actual) ? SchemaAST.isTupleType : SchemaAST.isTypeLiteral
+  return issues.filter((issue) => issue._tag === "Composite" && isShape(issue.ast))
+}
+
+const steps = (path: ParseResult.Path): Path =>
+  (Array.isArray(path) ? path : [path]).map((step) => (typeof step === "number" ? step : String(step)))
+
+/** What a schema wants, in words. */
+const expectation = (ast: SchemaAST.AST): string =>
+  Option.getOrElse(SchemaAST.getDescriptionAnnotation(ast), () => structure(ast))
+
+const structure = (ast: SchemaAST.AST): string => {
+  switch (ast._tag) {
+    case "Union":
+      // a key that may be left out allows undefined, which nobody can write
+      return ast.types
+        .filter((type) => !SchemaAST.isUndefinedKeyword(type))
+        .map(expectation)
+        .join(", or ")
+    case "Literal":
+      return JSON.stringify(ast.literal)
+    case "TypeLiteral":
+      return "an object"
+    case "TupleType":
+      return "an array"
+    default:
+      return String(ast)
+  }
+}

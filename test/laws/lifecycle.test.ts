@@ -1,0 +1,405 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, FastCheck as fc } from "effect"
+import { Lifecycle, RestartPolicy, ServerStatus } from "../../src/index.js"
+import {
+  failureOf,
+  history,
+  info,
+  live,
+  liveGenerations,
+  type Moment,
+  move,
+  policy,
+  settings,
+  toEvent
+} from "./lifecycleHistory.js"
+import { runs } from "./runs.js"
+
+const often = runs(500)
+
+/** Checks something of every moment of many lives. */
+const always = (check: (moment: Moment) => void) =>
+  fc.assert(
+    fc.property(history, ({ moves, settings }) => live(settings, moves).moments.forEach(check)),
+    often
+  )
+
+const isRunning = ({ phase }: Lifecycle.State) => phase._tag === "Seeking" || phase._tag === "Serving"
+
+const tagsOf = (actions: ReadonlyArray<Lifecycle.Action>) => actions.map(({ _tag }) => _tag)
+
+describe("every reachable state", () => {
+  it("is legal", () =>
+    always(({ after }) => {
+      const { closing, draining, generation, phase, settings, streak, timer } = after
+      const live = liveGenerations(after)
+      assert.strictEqual(new Set(live).size, live.length, "a generation is in two places")
+      for (const each of live) assert.isTrue(each >= 1 && each <= generation, "an unknown generation")
+      if (settings.disabled === "trust" && phase._tag !== "Removed") assert.strictEqual(phase._tag, "Stopped")
+      if (phase._tag === "Resting") assert.isTrue(settings.lazy, "an eager server rests")
+      if (!isRunning(after))
+        assert.deepStrictEqual(
+          Lifecycle.timers(after).filter(({ kind }) => kind !== "drain"),
+          []
+        )
+      if (phase._tag === "Removed" || phase._tag === "Stopped") {
+        assert.isUndefined(draining, "something drains where nothing is wanted")
+      }
+      if (Lifecycle.pursuit(after)?._tag === "Pending") {
+        const waits = closing.length > 0 || (settings.replace === "stop-first" && draining !== undefined)
+        assert.isTrue(waits, "nothing holds it back, and yet it waits")
+      }
+      for (const { id } of Lifecycle.timers(after)) assert.isTrue(id <= timer)
+      assert.isTrue(streak.failures >= 0 && streak.restarts.length <= streak.failures)
+      if (phase._tag === "Seeking" && "failure" in phase.pursuit) assert.isTrue(streak.failures > 0)
+    }))
+
+  it("has at most one routed, one opening and one draining link, and three in all with those that close", () =>
+    always(({ after }) => assert.isTrue(liveGenerations(after).length <= 3)))
+
+  it("never opens beside another link when it must be alone", () =>
+    always(({ actions, after }) => {
+      if (after.settings.replace === "stop-first" && tagsOf(actions).includes("Open")) {
+        assert.deepStrictEqual(liveGenerations(after), [after.generation])
+      }
+    }))
+
+  it("never opens while something is closing", () =>
+    always(({ actions, after }) => {
+      if (tagsOf(actions).includes("Open")) assert.deepStrictEqual(after.closing, [])
+    }))
+})
+
+describe("step", () => {
+  it("takes any event in any state", () => {
+    const event = Arbitrary.make(Lifecycle.Event)
+    fc.assert(
+      fc.property(history, fc.array(event, { maxLength: 5 }), ({ moves, settings }, events) => {
+        const { end } = live(settings, moves)
+        const last = events.reduce((state, event) => Lifecycle.step(state, event).state, end)
+        assert.isDefined(Lifecycle.status(last).status)
+      }),
+      runs(200)
+    )
+  })
+
+  it("leaves the state it was given as it was", () =>
+    fc.assert(
+      fc.property(history, move, ({ moves, settings }, last) => {
+        const { at, end } = live(settings, moves)
+        const before = structuredClone(end)
+        Lifecycle.step(end, toEvent(end, last, at))
+        assert.deepStrictEqual(end, before)
+      }),
+      often
+    ))
+})
+
+describe("links", () => {
+  it("are opened once, with growing generations, and closed once", () =>
+    fc.assert(
+      fc.property(history, ({ moves, settings }) => {
+        const { end, moments, start } = live(settings, moves)
+        const actions = [...start.actions, ...moments.flatMap((moment) => moment.actions)]
+        const opened = actions.flatMap((action) => (action._tag === "Open" ? [action.generation] : []))
+        const closed = actions.flatMap((action) => (action._tag === "Close" ? [action.generation] : []))
+        assert.deepStrictEqual(
+          opened,
+          Array.from({ length: end.generation }, (_, index) => index + 1)
+        )
+        assert.strictEqual(new Set(closed).size, closed.length, "closed twice")
+        const alive = liveGenerations(end)
+        const released = moments.flatMap(({ event }) => (event._tag === "Released" ? [event.generation] : []))
+        for (const generation of opened) {
+          const gone = closed.includes(generation) || released.includes(generation)
+          assert.isTrue(gone || alive.includes(generation), "a link was forgotten")
+        }
+        for (const generation of end.closing) assert.include(closed, generation)
+      }),
+      often
+    ))
+
+  it("of an old generation, and old timers, change nothing", () =>
+    always(({ actions, after, before, event }) => {
+      const stale =
+        ("generation" in event && !liveGenerations(before).includes(event.generation)) ||
+        (event._tag === "TimerFired" && !Lifecycle.timers(before).some(({ id }) => id === event.timer))
+      if (!stale) return
+      assert.deepStrictEqual(after, before)
+      assert.deepStrictEqual(actions, [])
+    }))
+
+  it("that close only wait to be released", () =>
+    always(({ after, before, event }) => {
+      if (!("generation" in event) || !before.closing.includes(event.generation) || event._tag === "Released") return
+      assert.deepStrictEqual(after, before)
+    }))
+
+  it("are served by the newest generation that opened", () =>
+    always(({ after, before, event }) => {
+      const old = Lifecycle.routed(before)?.generation
+      const now = Lifecycle.routed(after)?.generation
+      if (now === undefined || now === old) return
+      assert.strictEqual(event._tag, "Opened")
+      assert.isTrue(now > (old ?? 0))
+    }))
+})
+
+describe("commands", () => {
+  it("disable and remove are followed by nothing but closing, draining and publishing until a new command", () => {
+    const quiet = new Set(["Close", "Drain", "CancelTimer", "PublishStatus", "PublishReplacement"])
+    const command = new Set(["Enable", "Connect", "Restart"])
+    fc.assert(
+      fc.property(
+        history,
+        fc.array(move, { maxLength: 30 }),
+        fc.constantFrom("Disable", "Remove"),
+        (past, future, tag) => {
+          const { at, end } = live(past.settings, past.moves)
+          let step = Lifecycle.step(end, { _tag: tag, at, random: 0 } as Lifecycle.Event)
+          const seen = [...tagsOf(step.actions)]
+          for (const next of future) {
+            if (command.has(next.tag) && tag === "Disable") break
+            step = Lifecycle.step(step.state, toEvent(step.state, next, at))
+            seen.push(...tagsOf(step.actions))
+          }
+          assert.deepStrictEqual(
+            seen.filter((action) => !quiet.has(action)),
+            []
+          )
+        }
+      ),
+      often
+    )
+  })
+
+  it("remove is final", () =>
+    always(({ after, before }) => {
+      if (before.phase._tag === "Removed") assert.strictEqual(after.phase._tag, "Removed")
+    }))
+
+  it("cannot start what is not trusted", () =>
+    always(({ actions, after }) => {
+      if (after.settings.disabled === "trust") assert.notInclude(tagsOf(actions), "Open")
+    }))
+
+  it("disable survives every change of config", () =>
+    always(({ after, before, event }) => {
+      if (before.intent !== "down" || event._tag !== "ConfigChanged" || before.phase._tag === "Removed") return
+      assert.strictEqual(after.intent, "down")
+      assert.strictEqual(after.phase._tag, "Stopped")
+    }))
+
+  it("connect and restart lead to an attempt or keep the link there is", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "Connect" && event._tag !== "Restart") return
+      if (after.settings.disabled === "trust" || before.phase._tag === "Removed") return
+      const under = Lifecycle.pursuit(after)?._tag
+      const attempting = under === "Pending" || under === "Opening"
+      assert.isTrue(attempting || (event._tag === "Connect" && after.phase._tag === "Serving"))
+      if (event._tag === "Restart") assert.isUndefined(Lifecycle.routed(after))
+    }))
+
+  it("given twice are the same as once", () =>
+    always(({ after, event }) => {
+      if (event._tag !== "Disable" && event._tag !== "Enable" && event._tag !== "Connect" && event._tag !== "Remove")
+        return
+      const again = Lifecycle.step(after, event)
+      assert.deepStrictEqual(again.state, after)
+      assert.deepStrictEqual(again.actions, [])
+    }))
+})
+
+describe("a lazy server", () => {
+  it("at rest is only woken by a demand, a command or a config that is no longer lazy", () =>
+    always(({ after, before, event }) => {
+      if (before.phase._tag !== "Resting" || !isRunning(after)) return
+      assert.include(["Demanded", "Connect", "Restart", "ConfigChanged"], event._tag)
+    }))
+})
+
+describe("a replacement", () => {
+  it("after a change of identity takes every call away from the old link", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "ConfigChanged" || event.change !== "identity") return
+      if (isRunning(before)) assert.isUndefined(Lifecycle.routed(after))
+    }))
+
+  it("otherwise leaves the old link serving until the new one is there", () =>
+    always(({ after, before, event }) => {
+      const served = Lifecycle.routed(before)
+      if (event._tag !== "ConfigChanged" || event.change === "identity" || served === undefined) return
+      if (!isRunning(after) || event.settings.replace === "stop-first") return
+      assert.deepStrictEqual(Lifecycle.routed(after), served)
+    }))
+
+  it("that fails never takes the old link down", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "Lost" || Lifecycle.opening(before) !== event.generation) return
+      const served = Lifecycle.routed(before)
+      // alone means alone, also when the config only came to say so while a replacement was under way
+      if (after.settings.replace === "overlap") assert.deepStrictEqual(Lifecycle.routed(after), served)
+    }))
+})
+
+describe("the status", () => {
+  it("is connected exactly when a link takes calls", () =>
+    always(({ after }) =>
+      assert.strictEqual(Lifecycle.status(after).status === "connected", Lifecycle.routed(after) !== undefined)
+    ))
+
+  it("is published exactly when it changed", () =>
+    always(({ actions, after, before }) => {
+      const published = actions.filter(({ _tag }) => _tag === "PublishStatus")
+      const from = Lifecycle.status(before)
+      const to = Lifecycle.status(after)
+      assert.deepStrictEqual(published, ServerStatus.equals(from, to) ? [] : [{ _tag: "PublishStatus", from, to }])
+    }))
+
+  it("of a failure says when it is tried again, or what has to be done", () =>
+    always(({ after }) => {
+      const status = Lifecycle.status(after)
+      const [timer] = Lifecycle.timers(after).filter(({ kind }) => kind !== "drain")
+      if (status.status === "failed") assert.strictEqual(status.retryAt, timer?.at)
+      if (status.status === "failed") assert.strictEqual(status.gaveUp !== undefined, timer?.kind === "cooldown")
+    }))
+})
+
+describe("timers", () => {
+  it("are scheduled and cancelled so that those that run are those the state has", () =>
+    fc.assert(
+      fc.property(history, ({ moves, settings }) => {
+        const running = new Map<number, number>()
+        const { moments, start } = live(settings, moves)
+        const run = (actions: ReadonlyArray<Lifecycle.Action>) => {
+          for (const action of actions) {
+            if (action._tag === "ScheduleTimer") running.set(action.timer.id, action.timer.at)
+            if (action._tag === "CancelTimer") assert.isTrue(running.delete(action.timer))
+          }
+        }
+        run(start.actions)
+        for (const { actions, after } of moments) {
+          run(actions)
+          assert.sameDeepMembers(
+            [...running],
+            Lifecycle.timers(after).map(({ at, id }) => [id, at])
+          )
+        }
+      }),
+      often
+    ))
+})
+
+describe("once faults stop", () => {
+  it("every server that may run is connected, or at rest, or waits for a person", () =>
+    fc.assert(
+      fc.property(history, ({ moves, settings }) => {
+        let { at, end: state } = live(settings, moves)
+        // each round lets one thing happen that must happen: links end, attempts succeed, timers fire
+        for (let round = 0; round < 20; round++) {
+          const [closing] = state.closing
+          const opening = Lifecycle.opening(state)
+          const [timer] = Lifecycle.timers(state)
+          const stamp = { at, random: 0.5 }
+          if (closing !== undefined)
+            state = Lifecycle.step(state, { _tag: "Released", ...stamp, generation: closing }).state
+          else if (opening !== undefined) {
+            state = Lifecycle.step(state, { _tag: "Opened", ...stamp, generation: opening, info }).state
+          } else if (timer !== undefined) {
+            at = Math.max(at, timer.at)
+            state = Lifecycle.step(state, { _tag: "TimerFired", ...stamp, at, timer: timer.id }).state
+          }
+        }
+        const pursuit = Lifecycle.pursuit(state)
+        assert.isTrue(pursuit === undefined || pursuit._tag === "Parked", `still ${pursuit?._tag}`)
+        assert.deepStrictEqual(state.closing, [])
+        if (state.phase._tag === "Removed") assert.isTrue(Lifecycle.isFinished(state))
+      }),
+      often
+    ))
+})
+
+describe("a server that keeps crashing", () => {
+  const eager = settings.map(({ disabled: _, ...rest }) => ({ ...rest, lazy: false }))
+
+  it("is given up exactly when there were more restarts in the window than allowed, and then tried once per cooldown", () =>
+    fc.assert(
+      fc.property(
+        eager,
+        policy,
+        fc.array(
+          fc.record({
+            uptime: fc.option(fc.nat({ max: 6_000 })),
+            attempt: fc.nat({ max: 500 }),
+            random: fc.double({ min: 0, max: 0.99, noNaN: true })
+          }),
+          { minLength: 1, maxLength: 30 }
+        ),
+        (settings, restart, crashes) => {
+          let at = 0
+          let { state } = Lifecycle.start({ ...settings, restart }, at)
+          let restartedAt: Array<number> = []
+          let tripped = false
+          for (const { attempt, random, uptime } of crashes) {
+            const generation = state.generation
+            assert.strictEqual(Lifecycle.opening(state), generation)
+            at += attempt
+            if (uptime !== null) {
+              state = Lifecycle.step(state, { _tag: "Opened", at, random, generation, info }).state
+              at += uptime
+              if (uptime >= restart.stableAfter) tripped = false
+            }
+            state = Lifecycle.step(state, {
+              _tag: "Lost",
+              at,
+              random,
+              generation,
+              failure: failureOf("transient")
+            }).state
+            restartedAt = restartedAt.filter((time) => time > at - restart.window)
+            const givesUp: boolean = tripped || restartedAt.length >= restart.maxRestarts
+            const [timer] = Lifecycle.timers(state)
+            assert.strictEqual(timer?.kind === "cooldown", givesUp)
+            if (givesUp) assert.strictEqual(timer?.at, at + restart.cooldown)
+            tripped = givesUp
+            state = Lifecycle.step(state, { _tag: "Released", at, random, generation }).state
+            if (timer !== undefined) {
+              at = timer.at
+              state = Lifecycle.step(state, { _tag: "TimerFired", at, random, timer: timer.id }).state
+            }
+            restartedAt.push(at)
+          }
+          assert.strictEqual(state.restarts, crashes.length)
+        }
+      ),
+      often
+    ))
+
+  it("waits at most as long as the policy's bound for its streak, and not at all the first time", () =>
+    fc.assert(
+      fc.property(
+        eager,
+        fc.integer({ min: 1, max: 20 }),
+        fc.double({ min: 0, max: 0.99, noNaN: true }),
+        (settings, crashes, random) => {
+          const restart = { ...settings.restart, maxRestarts: Number.POSITIVE_INFINITY }
+          let { state } = Lifecycle.start({ ...settings, restart }, 0)
+          for (let failures = 1; failures <= crashes; failures++) {
+            const { generation } = state
+            state = Lifecycle.step(state, {
+              _tag: "Lost",
+              at: 0,
+              random,
+              generation,
+              failure: failureOf("transient")
+            }).state
+            const [timer] = Lifecycle.timers(state)
+            assert.strictEqual(timer?.at ?? 0, RestartPolicy.ceiling(restart, failures) * random)
+            state = Lifecycle.step(state, { _tag: "Released", at: 0, random, generation }).state
+            if (timer) state = Lifecycle.step(state, { _tag: "TimerFired", at: 0, random, timer: timer.id }).state
+          }
+        }
+      ),
+      often
+    ))
+})

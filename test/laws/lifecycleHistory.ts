@@ -1,0 +1,169 @@
+import { FastCheck as fc } from "effect"
+import { type Failure, Lifecycle, type RestartPolicy } from "../../src/index.js"
+
+/** Every generation a state still answers for. */
+export const liveGenerations = (state: Lifecycle.State): ReadonlyArray<number> =>
+  [Lifecycle.routed(state)?.generation, Lifecycle.opening(state), state.draining?.generation, ...state.closing].filter(
+    (generation): generation is number => generation !== undefined
+  )
+
+export const policy: fc.Arbitrary<RestartPolicy.RestartPolicy> = fc.record({
+  base: fc.integer({ min: 1, max: 1_000 }),
+  factor: fc.constantFrom(1, 1.5, 2, 10),
+  cap: fc.integer({ min: 1, max: 5_000 }),
+  stableAfter: fc.integer({ min: 1, max: 5_000 }),
+  maxRestarts: fc.constantFrom(0, 1, 2, 5, Number.POSITIVE_INFINITY),
+  window: fc.integer({ min: 1, max: 10_000 }),
+  cooldown: fc.integer({ min: 1, max: 20_000 })
+})
+
+export const settings: fc.Arbitrary<Lifecycle.Settings> = fc
+  .record({
+    server: fc.constant("s"),
+    restart: policy,
+    lazy: fc.boolean(),
+    replace: fc.constantFrom("overlap" as const, "stop-first" as const),
+    drain: fc.integer({ min: 1, max: 5_000 }),
+    disabled: fc.constantFrom(undefined, undefined, undefined, "config" as const, "trust" as const)
+  })
+  .map(({ disabled, ...rest }) => (disabled === undefined ? rest : { ...rest, disabled }))
+
+export const failureOf = (kind: Failure.Kind): Failure.Failure => ({ kind, error: "it broke", errorTag: "Broken" })
+
+/** Most failures are worth another try. */
+const failures: ReadonlyArray<Failure.Failure> = [
+  failureOf("transient"),
+  failureOf("transient"),
+  failureOf("session_lost"),
+  { ...failureOf("transient"), retryAfter: 3_000 },
+  { ...failureOf("transient"), exitCode: 1, stderr: "no" },
+  { ...failureOf("auth"), scope: "read", hint: "log in" },
+  failureOf("registration"),
+  failureOf("permanent")
+]
+
+export const info: Lifecycle.LinkInfo = {
+  transport: "stdio",
+  protocolVersion: "2025-11-25",
+  era: "legacy",
+  tools: 1,
+  resources: 0,
+  prompts: 0,
+  push: "none"
+}
+
+type Tag = Lifecycle.Event["_tag"]
+
+/** One thing that happens, told relative to the state it happens in, so that histories stay meaningful when they shrink. */
+export interface Move {
+  readonly tag: Tag
+  /** Time that passes before it. */
+  readonly wait: number
+  readonly random: number
+  /** Picks among the generations and timers there are; over their number, one that is long gone. */
+  readonly pick: number
+  readonly failure: Failure.Failure
+  readonly settings: Lifecycle.Settings
+  readonly change: "settings" | "link" | "identity"
+  readonly flag: boolean
+}
+
+const commands: ReadonlyArray<Tag> = [
+  "Enable",
+  "Disable",
+  "Connect",
+  "Restart",
+  "ConfigChanged",
+  "CredentialsChanged",
+  "Demanded"
+]
+const facts: ReadonlyArray<Tag> = ["PhaseReached", "LinkUpdated", "ListChanged", "Idle", "Drained"]
+/** What moves a life on happens most often. */
+const outcomes: ReadonlyArray<Tag> = [
+  "Opened",
+  "Opened",
+  "Lost",
+  "Lost",
+  "Released",
+  "Released",
+  "Released",
+  "TimerFired",
+  "TimerFired"
+]
+
+export const move: fc.Arbitrary<Move> = fc.record({
+  tag: fc.constantFrom(...commands, ...facts, ...outcomes, ...outcomes, "Remove" as const),
+  wait: fc.oneof(fc.constant(0), fc.nat({ max: 10 }), fc.nat({ max: 30_000 })),
+  random: fc.double({ min: 0, max: 0.999_999, noNaN: true }),
+  pick: fc.nat({ max: 5 }),
+  failure: fc.constantFrom(...failures),
+  settings,
+  change: fc.constantFrom("settings" as const, "link" as const, "identity" as const),
+  flag: fc.boolean()
+})
+
+export const history: fc.Arbitrary<{ readonly settings: Lifecycle.Settings; readonly moves: ReadonlyArray<Move> }> =
+  fc.record({ settings, moves: fc.array(move, { maxLength: 60, size: "max" }) })
+
+export const toEvent = (state: Lifecycle.State, move: Move, at: number): Lifecycle.Event => {
+  const stamp = { at, random: move.random }
+  const generation = liveGenerations(state)[move.pick] ?? state.generation - move.pick
+  const timer = Lifecycle.timers(state)[move.pick]?.id ?? state.timer - move.pick
+  switch (move.tag) {
+    case "ConfigChanged":
+      return { _tag: move.tag, ...stamp, settings: move.settings, change: move.change }
+    case "CredentialsChanged":
+      return { _tag: move.tag, ...stamp, revoked: move.flag }
+    case "PhaseReached":
+      return { _tag: move.tag, ...stamp, generation, phase: move.flag ? "handshake" : "discover" }
+    case "Opened":
+      return { _tag: move.tag, ...stamp, generation: Lifecycle.opening(state) ?? generation, info }
+    case "LinkUpdated":
+      return { _tag: move.tag, ...stamp, generation, info: { ...info, tools: move.pick } }
+    case "Lost":
+      return { _tag: move.tag, ...stamp, generation, failure: move.failure }
+    case "ListChanged":
+      return { _tag: move.tag, ...stamp, generation, list: "tools" }
+    case "Idle":
+    case "Drained":
+      return { _tag: move.tag, ...stamp, generation }
+    case "Released":
+      return { _tag: move.tag, ...stamp, generation: state.closing[move.pick] ?? generation }
+    case "TimerFired":
+      return { _tag: move.tag, ...stamp, timer }
+    default:
+      return { _tag: move.tag, ...stamp }
+  }
+}
+
+/** One step of a history: where it came from, what happened, what became of it. */
+export interface Moment {
+  readonly before: Lifecycle.State
+  readonly event: Lifecycle.Event
+  readonly after: Lifecycle.State
+  readonly actions: ReadonlyArray<Lifecycle.Action>
+}
+
+/** A life, lived. */
+export const live = (
+  settings: Lifecycle.Settings,
+  moves: ReadonlyArray<Move>
+): {
+  readonly start: Lifecycle.Step
+  readonly moments: ReadonlyArray<Moment>
+  readonly end: Lifecycle.State
+  readonly at: number
+} => {
+  let at = 1_000_000
+  const start = Lifecycle.start(settings, at)
+  let state = start.state
+  const moments = moves.map((move) => {
+    at += move.wait
+    const before = state
+    const event = toEvent(before, move, at)
+    const step = Lifecycle.step(before, event)
+    state = step.state
+    return { before, event, after: step.state, actions: step.actions }
+  })
+  return { start, moments, end: state, at }
+}

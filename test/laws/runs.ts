@@ -1,0 +1,2 @@
+/** How often a law is tried. `LAWS=50 npm run test:fast` tries each fifty times as often. */
+export const runs = (numRuns: number) => ({ numRuns: numRuns * Number(process.env.LAWS ?? 1) })

@@ -1,0 +1,25 @@
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      experimentalAstAwareRemapping: true,
+      reporter: ["text", "json-summary"],
+      thresholds: {
+        "src/domain/**": { lines: 100, branches: 100, functions: 100, statements: 100 }
+      }
+    },
+    projects: [
+      {
+        // pure code and virtual time: no process, no socket, no waiting
+        test: { name: "fast", include: ["test/**/*.test.ts"], exclude: ["test/live/**"] }
+      },
+      {
+        // real processes and sockets on loopback
+        test: { name: "live", include: ["test/live/**/*.test.ts"], testTimeout: 30_000, hookTimeout: 30_000 }
+      }
+    ]
+  }
+})
