@@ -18,7 +18,7 @@ export const Diagnostic = Schema.Struct({
   /** The tool, resource or prompt it is about. */
   subject: Schema.optional(Schema.String),
   /** The way to the value it is about. */
-  path: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.Number)))
+  path: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.NonNegativeInt)))
 }).annotations({ identifier: "Diagnostic" })
 
 /**

@@ -34,8 +34,8 @@ export const Failure = Schema.Struct({
   error: Schema.String,
   errorTag: Schema.String,
   /** Milliseconds the server asked to wait. */
-  retryAfter: Schema.optional(Schema.Number),
-  exitCode: Schema.optional(Schema.Number),
+  retryAfter: Schema.optional(Schema.Finite),
+  exitCode: Schema.optional(Schema.Finite),
   signal: Schema.optional(Schema.String),
   stderr: Schema.optional(Schema.String),
   scope: Schema.optional(Schema.String),

@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
  */
 export const Issue = Schema.Struct({
   /** The way to the value from the root of what was checked. */
-  path: Schema.Array(Schema.Union(Schema.String, Schema.Number)),
+  path: Schema.Array(Schema.Union(Schema.String, Schema.NonNegativeInt)),
   /** What would be right there. */
   expected: Schema.String,
   /** The type of what is there instead, never the value. */

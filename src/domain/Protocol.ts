@@ -327,7 +327,7 @@ export type GetPromptResult = typeof GetPromptResult.Type
 export const CompleteResult = open({
   completion: open({
     values: Schema.Array(Schema.String),
-    total: Schema.optional(Schema.Number),
+    total: Schema.optional(Schema.Finite),
     hasMore: Schema.optional(Schema.Boolean)
   })
 }).annotations({ identifier: "CompleteResult" })
@@ -345,8 +345,8 @@ export type CompleteResult = typeof CompleteResult.Type
  * @category results
  */
 export const Progress = open({
-  progress: Schema.Number,
-  total: Schema.optional(Schema.Number),
+  progress: Schema.Finite,
+  total: Schema.optional(Schema.Finite),
   message: Schema.optional(Schema.String)
 }).annotations({ identifier: "Progress" })
 

@@ -133,10 +133,10 @@ const decode = (raw: string): string => {
   }
 }
 
-const sensitiveFlag = /token|secret|passw|passphrase|api-?key|apikey|auth|credential|bearer|header/i
+const sensitiveFlag = /token|secret|passw|passphrase|api-?key|auth|credential|bearer|header|^H$/i
 
 /**
- * The values that a command line carries behind flags such as `--token` or `--api-key=`.
+ * The values that a command line carries behind flags such as `--token` or `--api-key=`, and in URLs.
  *
  * @since 0.1.0
  * @category constructors
@@ -147,14 +147,8 @@ export function* ofArguments(args: ReadonlyArray<Text>): Iterable<Text> {
       yield arg
       continue
     }
-    const inline = /^--?([^=\s]+)=(.*)$/s.exec(arg)
-    if (inline !== null) {
-      if (sensitiveFlag.test(inline[1]!)) yield inline[2]!
-    } else if (/^--?\S+$/.test(arg) && sensitiveFlag.test(arg)) {
-      const next = args[index + 1]
-      if (next !== undefined) yield next
-    } else {
-      yield* ofUrl(arg)
-    }
+    const [, flag, value] = /^--?([^=\s]+)(?:=(.*))?$/s.exec(arg) ?? []
+    if (flag !== undefined && sensitiveFlag.test(flag)) yield value ?? args[index + 1] ?? ""
+    else yield* ofUrl(value ?? arg)
   }
 }

@@ -13,9 +13,9 @@ import { ServerStatus } from "./ServerStatus.js"
 const event = <Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({
     /** Position in the stream, from 1. */
-    seq: Schema.Number,
+    seq: Schema.Finite,
     /** Epoch milliseconds. */
-    at: Schema.Number,
+    at: Schema.Finite,
     type: Schema.Literal(type),
     ...fields
   }).annotations({ identifier: type })
@@ -36,7 +36,7 @@ export const StatusChanged = event("StatusChanged", { ...ofServer, from: ServerS
  */
 export const CatalogChanged = event("CatalogChanged", {
   ...ofServer,
-  revision: Schema.Number,
+  revision: Schema.Finite,
   kind: ListKind,
   added: Schema.Array(Schema.String),
   removed: Schema.Array(Schema.String)
@@ -68,9 +68,9 @@ export const ServerRemoved = event("ServerRemoved", ofServer)
  */
 export const Replacement = event("Replacement", {
   ...ofServer,
-  generation: Schema.optional(Schema.Number),
+  generation: Schema.optional(Schema.Finite),
   error: Schema.optional(Schema.String),
-  retryAt: Schema.optional(Schema.Number)
+  retryAt: Schema.optional(Schema.Finite)
 })
 
 /**
@@ -83,7 +83,7 @@ export const CallSettled = event("CallSettled", {
   ...ofServer,
   tool: Schema.String,
   outcome: Schema.String,
-  ms: Schema.Number
+  ms: Schema.Finite
 })
 
 /**
@@ -121,7 +121,7 @@ export const Auth = event("Auth", {
  * @since 0.1.0
  * @category events
  */
-export const Skipped = event("Skipped", { from: Schema.Number, to: Schema.Number })
+export const Skipped = event("Skipped", { from: Schema.Finite, to: Schema.Finite })
 
 /**
  * @since 0.1.0

@@ -16,8 +16,8 @@ import { Era, Push, ServerInfo, Transport } from "./Protocol.js"
 export const Connecting = Schema.Struct({
   status: Schema.Literal("connecting"),
   /** 1 for the first attempt, counting on until the server is connected. */
-  attempt: Schema.Number,
-  since: Schema.Number,
+  attempt: Schema.Finite,
+  since: Schema.Finite,
   phase: Schema.Literal("spawn", "handshake", "discover")
 }).annotations({ identifier: "Connecting" })
 
@@ -29,15 +29,15 @@ export const Connecting = Schema.Struct({
  */
 export const Connected = Schema.Struct({
   status: Schema.Literal("connected"),
-  since: Schema.Number,
+  since: Schema.Finite,
   transport: Transport,
   protocolVersion: Schema.String,
   era: Era,
   serverInfo: Schema.optional(ServerInfo),
   instructions: Schema.optional(Schema.String),
-  tools: Schema.Number,
-  resources: Schema.Number,
-  prompts: Schema.Number,
+  tools: Schema.Finite,
+  resources: Schema.Finite,
+  prompts: Schema.Finite,
   push: Push
 }).annotations({ identifier: "Connected" })
 
@@ -49,7 +49,7 @@ export const Connected = Schema.Struct({
  */
 export const Idle = Schema.Struct({
   status: Schema.Literal("idle"),
-  since: Schema.Number
+  since: Schema.Finite
 }).annotations({ identifier: "Idle" })
 
 /**
@@ -91,10 +91,10 @@ export const Failed = Schema.Struct({
   /** The `_tag` of the error. */
   errorTag: Schema.String,
   /** Failures in a row. */
-  failures: Schema.Number,
-  retryAt: Schema.optional(Schema.Number),
+  failures: Schema.Finite,
+  retryAt: Schema.optional(Schema.Finite),
   gaveUp: Schema.optional(Schema.String),
-  exitCode: Schema.optional(Schema.Number),
+  exitCode: Schema.optional(Schema.Finite),
   signal: Schema.optional(Schema.String),
   stderr: Schema.optional(Schema.String)
 }).annotations({ identifier: "Failed" })

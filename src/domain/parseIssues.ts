@@ -1,9 +1,9 @@
 /**
  * Our own formatter of parse issues. The ones that come with Schema print the value that was found; a config holds secrets.
  */
+import * as Arr from "effect/Array"
 import * as Option from "effect/Option"
 import type * as ParseResult from "effect/ParseResult"
-import * as Predicate from "effect/Predicate"
 import * as SchemaAST from "effect/SchemaAST"
 import { describeType, type Issue } from "./Issue.js"
 
@@ -49,8 +49,7 @@ export const findingsOf = (issue: ParseResult.ParseIssue): Findings => {
   return { issues, unknownKeys }
 }
 
-const parts = ({ issues }: ParseResult.Composite): ReadonlyArray<ParseResult.ParseIssue> =>
-  Predicate.hasProperty(issues, "_tag") ? [issues] : issues
+const parts = ({ issues }: ParseResult.Composite): ReadonlyArray<ParseResult.ParseIssue> => Arr.ensure(issues)
 
 /** What each alternative said, also those of unions within unions. */
 const alternatives = (issue: ParseResult.Composite): ReadonlyArray<ParseResult.ParseIssue> =>
@@ -71,7 +70,7 @@ const ofSameShape = (
 }
 
 const steps = (path: ParseResult.Path): Path =>
-  (Array.isArray(path) ? path : [path]).map((step) => (typeof step === "number" ? step : String(step)))
+  Arr.ensure(path).map((step) => (typeof step === "number" ? step : String(step)))
 
 /** What a schema wants, in words. */
 const expectation = (ast: SchemaAST.AST): string =>

@@ -18,7 +18,7 @@ export class ToolNotFound extends Schema.TaggedError<ToolNotFound>("mcp-supervis
   tool: Schema.String,
   server: Schema.optional(Schema.String),
   /** The catalog that was looked into. */
-  revision: Schema.optional(Schema.Number),
+  revision: Schema.optional(Schema.Finite),
   nearest: Schema.optional(Schema.String)
 }) {
   override get message(): string {
@@ -108,7 +108,7 @@ export class CallTimeout extends Schema.TaggedError<CallTimeout>("mcp-supervisor
   /** Whether the call had been sent, and so may have been executed. */
   sent: Schema.Boolean,
   /** Milliseconds. */
-  after: Schema.Number
+  after: Schema.Finite
 }) {
   override get message(): string {
     const what = this.which === "idle" ? "no answer and no progress for" : "no answer in a total of"
@@ -124,7 +124,7 @@ export class CallTimeout extends Schema.TaggedError<CallTimeout>("mcp-supervisor
 export class RateLimited extends Schema.TaggedError<RateLimited>("mcp-supervisor/RateLimited")("RateLimited", {
   server: Schema.String,
   /** Milliseconds the server asked to wait. */
-  retryAfter: Schema.Number
+  retryAfter: Schema.Finite
 }) {
   override get message(): string {
     return `${this.server}: too many requests; try again in ${this.retryAfter} ms`
@@ -139,7 +139,7 @@ export class RateLimited extends Schema.TaggedError<RateLimited>("mcp-supervisor
  */
 export class Overloaded extends Schema.TaggedError<Overloaded>("mcp-supervisor/Overloaded")("Overloaded", {
   server: Schema.String,
-  queued: Schema.Number
+  queued: Schema.Finite
 }) {
   override get message(): string {
     return `${this.server}: ${this.queued} calls are waiting already; try again later or raise "concurrency"`
@@ -169,7 +169,7 @@ export class InvalidResult extends Schema.TaggedError<InvalidResult>("mcp-superv
  */
 export class ProtocolError extends Schema.TaggedError<ProtocolError>("mcp-supervisor/ProtocolError")("ProtocolError", {
   server: Schema.String,
-  code: Schema.Number,
+  code: Schema.Finite,
   /** The server's own words. */
   message: Schema.String,
   data: Schema.optional(Schema.Unknown)

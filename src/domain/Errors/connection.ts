@@ -59,7 +59,7 @@ export class ProcessExited extends Schema.TaggedError<ProcessExited>("mcp-superv
   server: Schema.String,
   /** Where the attempt stood; absent when the server had been connected. */
   phase: Schema.optional(Phase),
-  exitCode: Schema.optional(Schema.Number),
+  exitCode: Schema.optional(Schema.Finite),
   signal: Schema.optional(Schema.String),
   /** The last lines the process wrote to stderr. */
   stderr: Schema.optional(Schema.String)
@@ -84,7 +84,7 @@ export class ConnectTimeout extends Schema.TaggedError<ConnectTimeout>("mcp-supe
     server: Schema.String,
     phase: Phase,
     /** Milliseconds. */
-    after: Schema.Number
+    after: Schema.Finite
   }
 ) {
   override get message(): string {
@@ -100,9 +100,9 @@ export class ConnectTimeout extends Schema.TaggedError<ConnectTimeout>("mcp-supe
  */
 export class HttpFailed extends Schema.TaggedError<HttpFailed>("mcp-supervisor/HttpFailed")("HttpFailed", {
   server: Schema.String,
-  status: Schema.Number,
+  status: Schema.Finite,
   /** Milliseconds the server asked to wait. */
-  retryAfter: Schema.optional(Schema.Number),
+  retryAfter: Schema.optional(Schema.Finite),
   detail: Schema.optional(Schema.String)
 }) {
   override get message(): string {
@@ -184,7 +184,7 @@ export class HealthCheckFailed extends Schema.TaggedError<HealthCheckFailed>("mc
   {
     server: Schema.String,
     /** Milliseconds. */
-    after: Schema.Number
+    after: Schema.Finite
   }
 ) {
   override get message(): string {

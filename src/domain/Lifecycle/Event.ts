@@ -11,9 +11,9 @@ import { LinkInfo, Settings } from "./State.js"
 const event = <Tag extends string, Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
   Schema.TaggedStruct(tag, {
     /** Epoch milliseconds. */
-    at: Schema.Number,
+    at: Schema.Finite,
     /** In [0, 1). */
-    random: Schema.Number.pipe(Schema.greaterThanOrEqualTo(0), Schema.lessThan(1)),
+    random: Schema.Finite.pipe(Schema.greaterThanOrEqualTo(0), Schema.lessThan(1)),
     ...fields
   })
 

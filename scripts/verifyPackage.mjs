@@ -1,0 +1,26 @@
+// Imports the built package as a user would: every entry there is, and nothing that keeps the process alive.
+import assert from "node:assert/strict"
+import { readFileSync } from "node:fs"
+
+const { exports, name } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
+// a library may look whether it writes to a terminal: that alone opens these, so open them first
+void [process.stdout, process.stderr]
+const before = process.getActiveResourcesInfo()
+const root = await import(name)
+const modules = Object.keys(exports).filter((path) => path !== "." && !path.endsWith(".json"))
+
+assert.deepEqual(
+  Object.keys(root)
+    .map((module) => `./${module}`)
+    .sort(),
+  modules.toSorted(),
+  "the namespaces of the package and its subpaths differ"
+)
+for (const path of modules) {
+  const module = await import(`${name}${path.slice(1)}`)
+  assert.equal(module, root[path.slice(2)], `${path} is not the module of that name`)
+  assert.notEqual(Object.keys(module).length, 0, `${path} exports nothing`)
+}
+assert.deepEqual(process.getActiveResourcesInfo(), before, "importing the package opened something")
+
+console.log(`${name}: ${modules.length + 1} entries, nothing opened by importing them`)

@@ -1,0 +1,170 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join, normalize, sep } from "node:path"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import ts from "typescript"
+
+const sourceRoot = fileURLToPath(new URL("../src/", import.meta.url))
+
+interface Import {
+  readonly file: string
+  readonly specifier: string
+}
+
+const sources = readdirSync(sourceRoot, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => file.split(sep).join("/"))
+
+const importsOf = (file: string): ReadonlyArray<Import> =>
+  ts
+    .preProcessFile(readFileSync(join(sourceRoot, file), "utf8"), true, true)
+    .importedFiles.map(({ fileName }) => ({ file, specifier: fileName }))
+
+const imports = sources.flatMap(importsOf)
+
+/** The room a file is in; files at the top are the root of the house. */
+const roomOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "root")
+
+const targetRoom = ({ file, specifier }: Import): string =>
+  roomOf(
+    normalize(join(dirname(file), specifier))
+      .split(sep)
+      .join("/")
+  )
+
+/** Which rooms a room may look into, besides itself. */
+const mayImport: Record<string, ReadonlyArray<string>> = {
+  domain: [],
+  connection: ["domain"],
+  auth: ["domain"],
+  permission: ["domain"],
+  config: ["domain"],
+  supervision: ["connection", "auth", "permission", "domain"],
+  gateway: ["supervision", "connection", "auth", "permission", "domain"],
+  control: ["supervision", "connection", "auth", "permission", "domain"],
+  integrations: ["supervision", "connection", "auth", "permission", "domain"],
+  testing: ["supervision", "connection", "auth", "permission", "domain"],
+  cli: [
+    "root",
+    "config",
+    "gateway",
+    "control",
+    "integrations",
+    "supervision",
+    "connection",
+    "auth",
+    "permission",
+    "domain"
+  ],
+  root: ["config", "gateway", "control", "cli", "supervision", "connection", "auth", "permission", "domain"]
+}
+
+/** All that the pure core may know of the world outside: descriptions and pure functions. */
+const pure = new Set([
+  "effect/Array",
+  "effect/Duration",
+  "effect/Either",
+  "effect/Encoding",
+  "effect/JSONSchema",
+  "effect/Option",
+  "effect/ParseResult",
+  "effect/Predicate",
+  "effect/Record",
+  "effect/Redacted",
+  "effect/Schedule",
+  "effect/Schema",
+  "effect/SchemaAST",
+  "leven",
+  "node:crypto",
+  "picomatch"
+])
+
+/** Globals that act, or that answer differently from one moment to the next. */
+const acting = new Set([
+  "Date",
+  "Math.random",
+  "console",
+  "crypto",
+  "fetch",
+  "globalThis",
+  "performance",
+  "process",
+  "queueMicrotask",
+  "setImmediate",
+  "setInterval",
+  "setTimeout"
+])
+
+const show = ({ file, specifier }: Import) => `${file} imports ${specifier}`
+
+describe("the house", () => {
+  it("has only known rooms", () => {
+    assert.deepStrictEqual(
+      sources.filter((file) => !(roomOf(file) in mayImport)),
+      []
+    )
+  })
+
+  it("has arrows in one direction only", () => {
+    const against = imports
+      .filter(({ specifier }) => specifier.startsWith("."))
+      .filter((each) => {
+        const room = roomOf(each.file)
+        const target = targetRoom(each)
+        return target !== room && !mayImport[room]!.includes(target)
+      })
+    assert.deepStrictEqual(against.map(show), [])
+  })
+
+  it("keeps the MCP SDK in the rooms that speak the protocol", () => {
+    const strays = imports
+      .filter(({ specifier }) => specifier.startsWith("@modelcontextprotocol/"))
+      .filter(({ file }) => !["connection", "auth", "gateway"].includes(roomOf(file)))
+    assert.deepStrictEqual(strays.map(show), [])
+  })
+
+  it("imports single modules of effect, not the barrel", () => {
+    assert.deepStrictEqual(imports.filter(({ specifier }) => specifier === "effect").map(show), [])
+  })
+})
+
+describe("the domain", () => {
+  const files = sources.filter((file) => roomOf(file) === "domain")
+
+  it("imports nothing that acts", () => {
+    const impure = files
+      .flatMap(importsOf)
+      .filter(({ specifier }) => !specifier.startsWith(".") && !pure.has(specifier))
+    assert.deepStrictEqual(impure.map(show), [])
+  })
+
+  it("takes nothing but hashing from node:crypto", () => {
+    for (const file of files) {
+      const text = readFileSync(join(sourceRoot, file), "utf8")
+      if (text.includes("node:crypto")) assert.include(text, 'import { createHash } from "node:crypto"', file)
+    }
+  })
+
+  it("uses no global that acts", () => {
+    const found = files.flatMap((file) => {
+      const code = ts.createSourceFile(file, readFileSync(join(sourceRoot, file), "utf8"), ts.ScriptTarget.ES2022, true)
+      return identifiers(code)
+        .filter((name) => acting.has(name))
+        .map((name) => `${file} uses ${name}`)
+    })
+    assert.deepStrictEqual(found, [])
+  })
+})
+
+/** Names as they are used in code: comments, strings and types left aside, `Math.random` as one. */
+const identifiers = (node: ts.Node): ReadonlyArray<string> => {
+  if (ts.isImportDeclaration(node) || ts.isTypeNode(node)) return []
+  if (ts.isPropertyAccessExpression(node)) {
+    const { expression, name } = node
+    return ts.isIdentifier(expression) ? [expression.text, `${expression.text}.${name.text}`] : identifiers(expression)
+  }
+  if (ts.isIdentifier(node)) return [node.text]
+  const found: Array<string> = []
+  ts.forEachChild(node, (child) => void found.push(...identifiers(child)))
+  return found
+}

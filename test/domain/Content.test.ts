@@ -1,0 +1,41 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Content } from "../../src/index.js"
+
+describe("formatContent", () => {
+  it.each([
+    [{ type: "text", text: "as it is" }, "as it is"],
+    [{ type: "text" }, "[text]"],
+    [{ type: "image", mimeType: "image/png", data: "AAAA" }, "[Image: image/png]"],
+    [{ type: "image" }, "[Image]"],
+    [{ type: "audio", mimeType: "audio/wav" }, "[Audio: audio/wav]"],
+    [{ type: "resource", resource: { uri: "file:///a", text: "…" } }, "[Resource: file:///a]"],
+    [{ type: "resource", uri: "file:///b" }, "[Resource: file:///b]"],
+    [{ type: "resource" }, "[Resource]"],
+    [{ type: "resource_link", uri: "file:///c", name: "c", title: "See" }, "[Link: See file:///c]"],
+    [{ type: "resource_link", uri: "file:///c", name: "c" }, "[Link: c file:///c]"],
+    [{ type: "resource_link" }, "[Link]"],
+    [{ type: "hologram" }, "[hologram]"],
+    [{}, "[unknown]"],
+    [null, "[unknown]"],
+    ["text", "[unknown]"]
+  ])("renders %j as %s", (block, text) => {
+    assert.strictEqual(Content.formatContent([block]), text)
+  })
+
+  it("joins blocks by newlines", () => {
+    const text = (text: string) => ({ type: "text", text })
+    assert.strictEqual(Content.formatContent([text("a"), text("b")]), "a\nb")
+    assert.strictEqual(Content.formatContent([]), "")
+  })
+
+  it("says how much was left out", () => {
+    const shown = Content.formatContent([{ type: "text", text: "x".repeat(100_001) }])
+    assert.isAtMost(shown.length, 100_000)
+    assert.match(shown, /x\n\[… \d+ more characters\]$/)
+  })
+
+  it("cuts before a character that would be halved, with and without room for the notice", () => {
+    assert.strictEqual(Content.truncate("🔑🔑", 3), "🔑")
+    assert.strictEqual(Content.truncate("🔑".repeat(20), 30), `${"🔑".repeat(3)}\n[… 34 more characters]`)
+  })
+})

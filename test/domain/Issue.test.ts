@@ -1,0 +1,88 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted, Schema, ParseResult, Either } from "effect"
+import { Issue } from "../../src/index.js"
+import { nearest } from "../../src/domain/nearest.js"
+import { findingsOf } from "../../src/domain/parseIssues.js"
+
+describe("the type of a value", () => {
+  it.each([
+    [undefined, "nothing"],
+    [null, "null"],
+    ["", "an empty string"],
+    ["secret", "a string"],
+    [[], "an empty array"],
+    [[1], "an array"],
+    [{}, "an object"],
+    [true, "a boolean"],
+    [1, "a number"],
+    [1.5, "a fraction"],
+    [-1, "a negative number"],
+    [-1.5, "a negative fraction"],
+    [0, "zero"],
+    [Number.NaN, "NaN"],
+    [Number.POSITIVE_INFINITY, "an infinite number"],
+    [1n, "a bigint"],
+    [Redacted.make("secret"), "a redacted value"]
+  ])("of %s is %s", (value, words) => {
+    assert.strictEqual(Issue.describeType(value), words)
+  })
+})
+
+describe("a path", () => {
+  it.each([
+    [[], "(root)"],
+    [["oauth", "scope"], "oauth.scope"],
+    [["command", 0], "command[0]"],
+    [["headers", "X-Key"], 'headers["X-Key"]'],
+    [["a b", "c"], '["a b"].c']
+  ])("%j is written %s", (path, words) => {
+    assert.strictEqual(Issue.renderPath(path), words)
+  })
+})
+
+describe("an issue", () => {
+  it("is one line, with the hint if there is one", () => {
+    const issue = { path: ["a"], expected: "b", found: "c" }
+    assert.strictEqual(Issue.render(issue), "a: expected b, found c")
+    assert.strictEqual(Issue.render({ ...issue, hint: "d" }), "a: expected b, found c (d)")
+    assert.strictEqual(Issue.renderAll([issue, issue]), "a: expected b, found c; a: expected b, found c")
+  })
+})
+
+describe("findings", () => {
+  const found = (schema: Schema.Schema.AnyNoContext, input: unknown) =>
+    Either.match(ParseResult.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })(input), {
+      onLeft: (issue) => Issue.renderAll(findingsOf(issue).issues),
+      onRight: () => "nothing"
+    })
+
+  it("describe whatever a schema can want", () => {
+    assert.strictEqual(found(Schema.NumberFromString, "secret"), "(root): expected NumberFromString, found a string")
+    assert.strictEqual(found(Schema.Tuple(Schema.String), "secret"), "(root): expected an array, found a string")
+    assert.strictEqual(found(Schema.Array(Schema.Null), ["secret"]), "[0]: expected null, found a string")
+    assert.strictEqual(found(Schema.Undefined, "secret"), "(root): expected undefined, found a string")
+    assert.strictEqual(
+      found(Schema.Union(Schema.Array(Schema.Number), Schema.Number), ["secret"]),
+      "[0]: expected a number, found a string"
+    )
+    assert.strictEqual(
+      found(Schema.Struct({ a: Schema.Struct({ b: Schema.Number }) }), { a: {} }),
+      "a.b: expected a number, found nothing"
+    )
+  })
+})
+
+describe("the nearest word", () => {
+  const known = ["timeout", "enabled", "clientId"]
+
+  it("is close in spelling, whatever the case and the separators", () => {
+    assert.strictEqual(nearest("timout", known), "timeout")
+    assert.strictEqual(nearest("CLIENT_ID", known), "clientId")
+    assert.strictEqual(nearest("enable", known), "enabled")
+  })
+
+  it("is none where nothing is close", () => {
+    assert.isUndefined(nearest("headers", known))
+    assert.isUndefined(nearest("x", []))
+  })
+})

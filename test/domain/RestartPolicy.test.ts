@@ -1,0 +1,56 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Random, Ref, TestClock } from "effect"
+import { RestartPolicy } from "../../src/index.js"
+
+const policy: RestartPolicy.RestartPolicy = { ...RestartPolicy.defaultPolicy, base: 1_000, cap: 3_000, maxRestarts: 4 }
+
+/** When an effect that always fails is tried, in milliseconds. */
+const attempts = (policy: RestartPolicy.RestartPolicy, uptime: number, time: number) =>
+  Effect.gen(function* () {
+    const times = yield* Ref.make<ReadonlyArray<number>>([])
+    const attempt = Clock.currentTimeMillis.pipe(
+      Effect.flatMap((now) => Ref.update(times, (all) => [...all, now])),
+      Effect.zipRight(Effect.sleep(uptime)),
+      Effect.zipRight(Effect.fail("crash"))
+    )
+    const fiber = yield* Effect.fork(Effect.retry(attempt, RestartPolicy.toSchedule(policy)))
+    yield* TestClock.adjust(time)
+    yield* Fiber.interrupt(fiber)
+    return yield* Ref.get(times)
+  }).pipe(Effect.withRandom(Random.make("restart")))
+
+describe("the bound of the delays", () => {
+  it("is nothing, then grows from base to cap", () => {
+    const bounds = [1, 2, 3, 4, 5].map((failures) => RestartPolicy.ceiling(policy, failures))
+    assert.deepStrictEqual(bounds, [0, 1_000, 2_000, 3_000, 3_000])
+  })
+})
+
+describe("restarts", () => {
+  it("count as long as the window is", () => {
+    assert.deepStrictEqual(RestartPolicy.recent(policy, [0, 1, 60_000], 60_000), [1, 60_000])
+    assert.isTrue(RestartPolicy.isExhausted(policy, [1, 2, 3, 4], 5))
+    assert.isFalse(RestartPolicy.isExhausted(policy, [1, 2, 3, 4], 60_001))
+    assert.isFalse(RestartPolicy.isExhausted(RestartPolicy.defaultPolicy, [1, 2, 3, 4, 5, 6], 7))
+    assert.isTrue(RestartPolicy.isExhausted({ ...policy, maxRestarts: 0 }, [], 0))
+  })
+})
+
+describe("toSchedule", () => {
+  it.effect("restarts at once, then within growing bounds, and ends after the restarts allowed", () =>
+    Effect.gen(function* () {
+      const times = yield* attempts(policy, 0, 100_000)
+      assert.strictEqual(times.length, 1 + 4)
+      const delays = times.slice(1).map((time, index) => time - times[index]!)
+      delays.forEach((delay, index) => assert.isAtMost(delay, RestartPolicy.ceiling(policy, index + 1)))
+      assert.isAbove(delays[3]!, 0)
+    })
+  )
+
+  it.effect("starts over after enough uptime", () =>
+    Effect.gen(function* () {
+      const times = yield* attempts({ ...policy, maxRestarts: 1 }, 60_001, 600_000)
+      assert.isAbove(times.length, 5)
+    })
+  )
+})

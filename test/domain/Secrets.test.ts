@@ -1,0 +1,56 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import { Secrets } from "../../src/index.js"
+
+const scrub = (...secrets: ReadonlyArray<Secrets.Text>) => Secrets.scrub(Secrets.make(secrets))
+
+describe("scrub", () => {
+  it("hides a secret in every common spelling", () => {
+    const hide = scrub('pa"ss wörd')
+    assert.strictEqual(hide('near pa"ss wörd!'), "near [redacted]!")
+    assert.strictEqual(hide(JSON.stringify({ a: 'pa"ss wörd' })), '{"a":"[redacted]"}')
+    assert.strictEqual(hide(`?k=${encodeURIComponent('pa"ss wörd')}&x`), "?k=[redacted]&x")
+    assert.strictEqual(hide("?k=pa%22ss+w%c3%b6rd"), "?k=[redacted]")
+    assert.notInclude(
+      hide(`Basic ${Buffer.from('me:pa"ss wörd').toString("base64")}`),
+      Buffer.from("ss wörd").toString("base64").slice(0, 6)
+    )
+  })
+
+  it("joins what touches and keeps what is between", () => {
+    assert.strictEqual(scrub("aaaa", "bbbb")("aaaabbbb-aaaaa-bbbb"), "[redacted]-[redacted]-[redacted]")
+  })
+
+  it("takes another placeholder when a secret looks like the usual one", () => {
+    assert.strictEqual(scrub("redacted")("it was redacted"), "it was █")
+    assert.strictEqual(scrub("redacted", "████")("redacted"), "▉")
+  })
+
+  it("leaves escapes alone that only look like one", () => {
+    assert.strictEqual(scrub("secret")("%E0%A4%A and %ff and \\q"), "%E0%A4%A and %ff and \\q")
+    assert.strictEqual(scrub("secret")("%ed%a0%80 secret"), "%ed%a0%80 [redacted]")
+    assert.strictEqual(scrub("secret")("100%ed%a0%80%73ecret"), "100%ed%a0%80[redacted]")
+  })
+
+  it("reads escapes of JSON in any case", () => {
+    assert.strictEqual(scrub("sec\tret")("x sec\\tret \\u0073ec\\u0009ret y"), "x [redacted] [redacted] y")
+  })
+})
+
+describe("a set of secrets", () => {
+  it("knows each once, whoever named it", () => {
+    const both = Secrets.union(Secrets.make(["one-secret"]), Secrets.make([Redacted.make("one-secret"), "two-secret"]))
+    assert.deepStrictEqual(
+      both.values.map((value) => Redacted.value(value)),
+      ["one-secret", "two-secret"]
+    )
+  })
+
+  it("takes URLs that cannot be decoded as they are", () => {
+    assert.deepStrictEqual(
+      [...Secrets.ofUrl("http://h/?k=%E0%A4%A")].filter((part) => part !== ""),
+      ["%E0%A4%A", "%E0%A4%A"]
+    )
+    assert.deepStrictEqual([...Secrets.ofUrl("no url")], [])
+  })
+})

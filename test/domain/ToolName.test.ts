@@ -1,0 +1,66 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ToolName } from "../../src/index.js"
+
+describe("a public name", () => {
+  const nameOf = ToolName.namer(["files", "git", "supervisor"])
+
+  it("is server_tool wherever that is good enough", () => {
+    assert.strictEqual(nameOf({ server: "files", tool: "read_file" }), "files_read_file")
+    assert.strictEqual(nameOf({ server: "git", tool: "x".repeat(60) }), `git_${"x".repeat(60)}`)
+  })
+
+  it("keeps a readable head before the hash", () => {
+    assert.match(nameOf({ server: "files", tool: "read.file" }), /^files_read_file_[0-9a-v]{10}$/)
+    assert.match(nameOf({ server: "git", tool: "x".repeat(61) }), /^git_x{49}_[0-9a-v]{10}$/)
+  })
+
+  it("is the same on every machine and in every release", () => {
+    assert.strictEqual(nameOf({ server: "files", tool: "read.file" }), "files_read_file_fu8eqf5ver")
+  })
+
+  it("leaves the supervisor's own tools their names, even beside a server called supervisor", () => {
+    assert.strictEqual(ToolName.ofManagement("restart"), "supervisor_restart")
+    assert.match(nameOf({ server: "supervisor", tool: "restart" }), /^supervisor_restart_[0-9a-v]{10}$/)
+  })
+})
+
+describe("filters", () => {
+  const ref = (server: string, tool: string) => ({ server, tool })
+
+  it("work as in the seeds: global patterns, brought back for one agent", () => {
+    const global = { "filesystem_*": true, "sentry_*": false, "github-mcp_*": true }
+    const everybody = ToolName.filter({ global })
+    assert.isTrue(everybody(ref("filesystem", "read")))
+    assert.isFalse(everybody(ref("sentry", "issues")))
+    assert.isTrue(everybody(ref("github-mcp", "search")))
+    assert.isTrue(everybody(ref("unmentioned", "tool")))
+    assert.isTrue(ToolName.filter({ global, agent: { "sentry_*": true } })(ref("sentry", "issues")))
+  })
+
+  it("of a server see its own tool names, those of all and of agents see server_tool", () => {
+    const allowed = ToolName.filter({ server: { "*": false, "read_*": true } })
+    assert.isTrue(allowed(ref("files", "read_file")))
+    assert.isFalse(allowed(ref("files", "write_file")))
+    assert.isTrue(ToolName.filter({ global: { "read_*": false } })(ref("files", "read_file")))
+  })
+
+  it("see the plain form also where the public name carries a hash", () => {
+    assert.isFalse(ToolName.filter({ global: { "a b_*": false } })(ref("a b", "c.d")))
+  })
+
+  it("match names, not paths", () => {
+    const off = (pattern: string) => ToolName.filter({ global: { [pattern]: false } })
+    assert.isFalse(off("s_*")(ref("s", "a/b")))
+    assert.isFalse(off("s_*")(ref("s", ".hidden")))
+    assert.isFalse(off("*")(ref("s", "a\nb")))
+    assert.isFalse(off("s_{a,b}")(ref("s", "a")))
+    assert.isFalse(off("!s_a")(ref("!s", "a")))
+    assert.isTrue(off("S_*")(ref("s", "a")))
+    assert.isTrue(off("")(ref("s", "a")))
+    assert.isTrue(off("x".repeat(70_000))(ref("s", "a")))
+  })
+
+  it("that match nothing can be told", () => {
+    assert.deepStrictEqual(ToolName.unmatched({ "a_*": true, "b_*": false }, ["a_x"]), ["b_*"])
+  })
+})

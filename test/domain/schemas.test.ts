@@ -1,0 +1,95 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, FastCheck as fc, Schema } from "effect"
+import { Diagnostic, Plan, Protocol, ServerEvent, ServerStatus } from "../../src/index.js"
+
+const throughJson = <A, I>(schema: Schema.Schema<A, I>, value: A): A =>
+  Schema.decodeUnknownSync(schema)(JSON.parse(JSON.stringify(Schema.encodeSync(schema)(value))))
+
+/** Numbers that JSON has. */
+const sameJson = (a: unknown, b: unknown) =>
+  assert.deepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)))
+
+describe.each([
+  ["ServerStatus", ServerStatus.ServerStatus],
+  ["Plan", Plan.Plan],
+  ["Diagnostic", Diagnostic.Diagnostic],
+  ["Resource", Protocol.Resource],
+  ["ResourceTemplate", Protocol.ResourceTemplate],
+  ["Prompt", Protocol.Prompt]
+])("%s", (_, schema) => {
+  it("survives the way through JSON", () => {
+    const values = Arbitrary.make(schema as Schema.Schema<unknown>).filter(
+      (value) => !/:(null|-0)/.test(JSON.stringify(value))
+    )
+    fc.assert(
+      fc.property(values, (value) => sameJson(throughJson(schema as Schema.Schema<unknown>, value), value)),
+      { numRuns: 50 }
+    )
+  })
+})
+
+describe("results", () => {
+  it("keep keys that no schema knows", () => {
+    const result = {
+      content: [{ type: "hologram", depth: 3 }],
+      structuredContent: { a: 1 },
+      isError: true,
+      _meta: { trace: "x" },
+      resultType: "later"
+    }
+    assert.deepStrictEqual(Schema.decodeUnknownSync(Protocol.CallToolResult)(result), result)
+    const read = { contents: [{ uri: "file:///a", text: "a", etag: "1" }], ttlMs: 5 }
+    assert.deepStrictEqual(Schema.decodeUnknownSync(Protocol.ReadResourceResult)(read), read)
+  })
+})
+
+describe("a tool is safe to repeat", () => {
+  it.each([
+    [undefined, false],
+    [{}, false],
+    [{ readOnlyHint: true }, true],
+    [{ idempotentHint: true }, true],
+    [{ idempotentHint: true, destructiveHint: false }, true],
+    [{ readOnlyHint: true, destructiveHint: true }, false],
+    [{ idempotentHint: true, destructiveHint: true }, false],
+    [{ destructiveHint: false }, false]
+  ])("by %j: %s", (annotations, safe) => {
+    assert.strictEqual(Protocol.isSafeToRepeat(annotations), safe)
+  })
+})
+
+describe("a status", () => {
+  it("is settled unless it is connecting", () => {
+    assert.isTrue(ServerStatus.isSettled({ status: "idle", since: 0 }))
+    assert.isFalse(ServerStatus.isSettled({ status: "connecting", attempt: 1, since: 0, phase: "spawn" }))
+  })
+})
+
+describe("an event", () => {
+  it("carries its number, its time and what happened", () => {
+    const event = {
+      seq: 1,
+      at: 2,
+      type: "StatusChanged",
+      server: "files",
+      from: { status: "idle", since: 0 },
+      to: { status: "connecting", attempt: 1, since: 2, phase: "spawn" }
+    }
+    assert.deepStrictEqual<unknown>(Schema.decodeUnknownSync(ServerEvent.ServerEvent)(event), event)
+    assert.throws(() => Schema.decodeUnknownSync(ServerEvent.ServerEvent)({ ...event, type: "Rumour" }))
+  })
+
+  it("of a rejected config names the issues", () => {
+    const rejected = {
+      seq: 1,
+      at: 2,
+      type: "ConfigRejected",
+      errors: [
+        { _tag: "InvalidConfig", server: "files", issues: [{ path: ["url"], expected: "a URL", found: "a string" }] }
+      ]
+    }
+    const event = Schema.decodeUnknownSync(ServerEvent.ServerEvent)(rejected)
+    assert(event.type === "ConfigRejected")
+    assert.match(event.errors[0]?.message ?? "", /^files: invalid config: url/)
+  })
+})

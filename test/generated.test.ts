@@ -1,0 +1,9 @@
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { generated } from "../scripts/generated.js"
+
+describe.each(Object.entries(generated))("%s", (file, make) => {
+  it("is what `npm run generate` writes", () => {
+    assert.strictEqual(readFileSync(new URL(`../${file}`, import.meta.url), "utf8"), make())
+  })
+})
