@@ -27,7 +27,7 @@ describe("a public name", () => {
 describe("filters", () => {
   const ref = (server: string, tool: string) => ({ server, tool })
 
-  it("work as in the seeds: global patterns, brought back for one agent", () => {
+  it("are global patterns, brought back for one agent", () => {
     const global = { "filesystem_*": true, "sentry_*": false, "github-mcp_*": true }
     const everybody = ToolName.filter({ global })
     assert.isTrue(everybody(ref("filesystem", "read")))
