@@ -15,7 +15,7 @@ import {
 } from "./lifecycleHistory.js"
 import { runs } from "./runs.js"
 
-const often = runs(500)
+const often = runs(300)
 
 /** Checks something of every moment of many lives. */
 const always = (check: (moment: Moment) => void) =>
@@ -99,7 +99,7 @@ describe("step", () => {
 })
 
 describe("links", () => {
-  it("are opened once, with growing generations, and closed once", () =>
+  it("are opened one after the other and closed once", () =>
     fc.assert(
       fc.property(history, ({ moves, settings }) => {
         const { end, moments, start } = live(settings, moves)
@@ -111,16 +111,45 @@ describe("links", () => {
           Array.from({ length: end.generation }, (_, index) => index + 1)
         )
         assert.strictEqual(new Set(closed).size, closed.length, "closed twice")
-        const alive = liveGenerations(end)
-        const released = moments.flatMap(({ event }) => (event._tag === "Released" ? [event.generation] : []))
-        for (const generation of opened) {
-          const gone = closed.includes(generation) || released.includes(generation)
-          assert.isTrue(gone || alive.includes(generation), "a link was forgotten")
-        }
         for (const generation of end.closing) assert.include(closed, generation)
       }),
       often
     ))
+
+  it("are never forgotten: each stays until it is released", () =>
+    always(({ after, before, event }) => {
+      const released = event._tag === "Released" ? event.generation : undefined
+      const remaining = liveGenerations(before).filter((generation) => generation !== released)
+      assert.includeMembers([...liveGenerations(after)], remaining)
+      if (released !== undefined) assert.notInclude(liveGenerations(after), released)
+    }))
+
+  it("are told to drain exactly when they begin to", () =>
+    always(({ actions, after, before }) => {
+      const told = actions.flatMap((action) => (action._tag === "Drain" ? [action.generation] : []))
+      const begins = after.draining?.generation !== before.draining?.generation && after.draining !== undefined
+      assert.deepStrictEqual(told, begins ? [after.draining?.generation] : [])
+    }))
+
+  it("are reported open only by the attempt itself", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "Opened") return
+      if (event.generation === Lifecycle.opening(before)) {
+        assert.strictEqual(Lifecycle.routed(after)?.generation, event.generation)
+      } else assert.deepStrictEqual(after, before)
+    }))
+
+  it("that are lost, drained or out of time are closed", () =>
+    always(({ after, before, event }) => {
+      const drainTimer = before.draining?.timer
+      const ended =
+        event._tag === "TimerFired" && event.timer === drainTimer
+          ? before.draining?.generation
+          : event._tag === "Lost" || (event._tag === "Drained" && event.generation === before.draining?.generation)
+            ? event.generation
+            : undefined
+      if (ended !== undefined && liveGenerations(before).includes(ended)) assert.include(after.closing, ended)
+    }))
 
   it("of an old generation, and old timers, change nothing", () =>
     always(({ actions, after, before, event }) => {
@@ -213,11 +242,114 @@ describe("commands", () => {
     }))
 })
 
+describe("a server that is tried again", () => {
+  it("on command, by a new config or by a login starts with a clean slate", () =>
+    always(({ after, before, event }) => {
+      const fresh = ["Connect", "Restart", "ConfigChanged", "CredentialsChanged", "Enable"].includes(event._tag)
+      if (!fresh || !isRunning(after)) return
+      const waited = before.phase._tag === "Stopped" || "failure" in (Lifecycle.pursuit(before) ?? {})
+      const moves = Lifecycle.pursuit(after)?._tag === "Opening" || Lifecycle.pursuit(after)?._tag === "Pending"
+      if ((waited && moves) || event._tag === "Restart") {
+        assert.deepStrictEqual(after.streak, { failures: 0, restarts: [], tripped: false, last: undefined })
+      }
+    }))
+
+  it("by a login when that is what it waited for", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "CredentialsChanged" || event.revoked) return
+      const pursuit = Lifecycle.pursuit(before)
+      if (pursuit?._tag !== "Parked" || pursuit.failure.kind === "permanent") return
+      assert.notStrictEqual(Lifecycle.pursuit(after)?._tag, "Parked")
+    }))
+
+  it("by any change of config that leaves it running", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "ConfigChanged" || !isRunning(before) || !isRunning(after)) return
+      assert.notProperty(Lifecycle.pursuit(after) ?? {}, "failure")
+    }))
+
+  it("not at all before the time the server asked for", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "Lost" || event.failure.retryAfter === undefined) return
+      const lost =
+        event.generation === Lifecycle.opening(before) || event.generation === Lifecycle.routed(before)?.generation
+      const replaced =
+        Lifecycle.routed(before)?.generation === event.generation && Lifecycle.pursuit(before) !== undefined
+      const timer = Lifecycle.timers(after).find(({ kind }) => kind !== "drain")
+      if (lost && !replaced && event.failure.kind === "transient") {
+        assert.isAtLeast(timer?.at ?? 0, event.at + event.failure.retryAfter)
+      }
+    }))
+
+  it("only when trying again can help", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "Lost" || event.generation !== Lifecycle.opening(before)) return
+      const retries = event.failure.kind === "transient" || event.failure.kind === "session_lost"
+      assert.strictEqual(Lifecycle.pursuit(after)?._tag === "Parked", !retries)
+    }))
+
+  it("at once after a lost session, unless the session before was lost as well", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "Lost" || event.failure.kind !== "session_lost" || before.streak.tripped) return
+      const link = Lifecycle.routed(before)
+      if (link?.generation !== event.generation || Lifecycle.pursuit(before) !== undefined) return
+      const { restart } = before.settings
+      if (RestartPolicy.isExhausted(restart, before.streak.restarts, event.at)) return
+      const again = before.streak.last === "session_lost" && event.at - link.since < restart.stableAfter
+      const bound = again ? RestartPolicy.ceiling(restart, before.streak.failures + 1) : 0
+      const timer = Lifecycle.timers(after).find(({ kind }) => kind === "retry")
+      assert.strictEqual(timer?.at ?? event.at, event.at + bound * event.random)
+    }))
+})
+
+describe("a login that is given back", () => {
+  it("takes every link with it", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "CredentialsChanged" || !event.revoked) return
+      assert.isUndefined(Lifecycle.routed(after))
+      if (Lifecycle.opening(before) !== undefined)
+        assert.notStrictEqual(Lifecycle.opening(after), Lifecycle.opening(before))
+    }))
+})
+
 describe("a lazy server", () => {
+  it("is not opened when it is added or enabled", () => {
+    fc.assert(
+      fc.property(settings, (settings) => {
+        const { actions, state } = Lifecycle.start({ ...settings, lazy: true }, 0)
+        assert.deepStrictEqual(actions, [])
+        assert.notStrictEqual(state.phase._tag, "Seeking")
+      }),
+      often
+    )
+    always(({ after, before, event }) => {
+      if (event._tag !== "Enable" || before.phase._tag !== "Stopped" || !after.settings.lazy) return
+      if (after.settings.disabled !== "trust") assert.strictEqual(after.phase._tag, "Resting")
+    })
+  })
+
+  it("at rest is woken by a demand", () =>
+    always(({ after, before, event }) => {
+      if (before.phase._tag === "Resting" && event._tag === "Demanded") assert.strictEqual(after.phase._tag, "Seeking")
+    }))
+
   it("at rest is only woken by a demand, a command or a config that is no longer lazy", () =>
     always(({ after, before, event }) => {
       if (before.phase._tag !== "Resting" || !isRunning(after)) return
       assert.include(["Demanded", "Connect", "Restart", "ConfigChanged"], event._tag)
+      if (event._tag === "ConfigChanged") assert.isFalse(after.settings.lazy)
+    }))
+
+  it("goes to rest only by itself, when nothing else is under way, and only when it is lazy", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "Idle") return
+      const rests =
+        before.settings.lazy &&
+        before.phase._tag === "Serving" &&
+        before.phase.replacement === undefined &&
+        before.phase.routed.generation === event.generation
+      if (rests) assert.strictEqual(after.phase._tag, "Resting")
+      else assert.deepStrictEqual(after, before)
     }))
 })
 

@@ -24,7 +24,7 @@ export const settings: fc.Arbitrary<Lifecycle.Settings> = fc
     lazy: fc.boolean(),
     replace: fc.constantFrom("overlap" as const, "stop-first" as const),
     drain: fc.integer({ min: 1, max: 5_000 }),
-    disabled: fc.constantFrom(undefined, undefined, undefined, "config" as const, "trust" as const)
+    disabled: fc.constantFrom(...Array<undefined>(8), "config" as const, "trust" as const)
   })
   .map(({ disabled, ...rest }) => (disabled === undefined ? rest : { ...rest, disabled }))
 
@@ -52,7 +52,8 @@ export const info: Lifecycle.LinkInfo = {
   push: "none"
 }
 
-type Tag = Lifecycle.Event["_tag"]
+/** What can happen; `Proceed` is whatever takes this life on: a link ends, an attempt succeeds, a timer fires, a call comes. */
+type Tag = Lifecycle.Event["_tag"] | "Proceed"
 
 /** One thing that happens, told relative to the state it happens in, so that histories stay meaningful when they shrink. */
 export interface Move {
@@ -63,7 +64,8 @@ export interface Move {
   /** Picks among the generations and timers there are; over their number, one that is long gone. */
   readonly pick: number
   readonly failure: Failure.Failure
-  readonly settings: Lifecycle.Settings
+  /** What a new config says otherwise. */
+  readonly otherwise: Partial<Lifecycle.Settings>
   readonly change: "settings" | "link" | "identity"
   readonly flag: boolean
 }
@@ -78,26 +80,32 @@ const commands: ReadonlyArray<Tag> = [
   "Demanded"
 ]
 const facts: ReadonlyArray<Tag> = ["PhaseReached", "LinkUpdated", "ListChanged", "Idle", "Drained"]
-/** What moves a life on happens most often. */
-const outcomes: ReadonlyArray<Tag> = [
-  "Opened",
-  "Opened",
-  "Lost",
-  "Lost",
-  "Released",
-  "Released",
-  "Released",
-  "TimerFired",
-  "TimerFired"
+const outcomes: ReadonlyArray<Tag> = ["Opened", "Lost", "Lost", "Released", "TimerFired"]
+
+/** Most new configs let the server run. */
+const variations: ReadonlyArray<Partial<Lifecycle.Settings>> = [
+  {},
+  {},
+  { drain: 100 },
+  { lazy: true },
+  { lazy: false },
+  { replace: "overlap" },
+  { replace: "stop-first" },
+  { disabled: "config" },
+  { disabled: "trust" }
 ]
 
 export const move: fc.Arbitrary<Move> = fc.record({
-  tag: fc.constantFrom(...commands, ...facts, ...outcomes, ...outcomes, "Remove" as const),
+  tag: fc.oneof(
+    { arbitrary: fc.constant<Tag>("Proceed"), weight: 30 },
+    { arbitrary: fc.constantFrom(...commands, ...facts, ...outcomes), weight: 30 },
+    { arbitrary: fc.constant<Tag>("Remove"), weight: 1 }
+  ),
   wait: fc.oneof(fc.constant(0), fc.nat({ max: 10 }), fc.nat({ max: 30_000 })),
   random: fc.double({ min: 0, max: 0.999_999, noNaN: true }),
   pick: fc.nat({ max: 5 }),
   failure: fc.constantFrom(...failures),
-  settings,
+  otherwise: fc.constantFrom(...variations),
   change: fc.constantFrom("settings" as const, "link" as const, "identity" as const),
   flag: fc.boolean()
 })
@@ -105,19 +113,36 @@ export const move: fc.Arbitrary<Move> = fc.record({
 export const history: fc.Arbitrary<{ readonly settings: Lifecycle.Settings; readonly moves: ReadonlyArray<Move> }> =
   fc.record({ settings, moves: fc.array(move, { maxLength: 60, size: "max" }) })
 
+const reconfigure = ({ disabled: _, ...settings }: Lifecycle.Settings, otherwise: Partial<Lifecycle.Settings>) => ({
+  ...settings,
+  ...otherwise
+})
+
+const proceed = (state: Lifecycle.State): Tag => {
+  if (state.closing.length > 0) return "Released"
+  if (Lifecycle.opening(state) !== undefined) return "Opened"
+  return Lifecycle.timers(state).length > 0 ? "TimerFired" : "Demanded"
+}
+
 export const toEvent = (state: Lifecycle.State, move: Move, at: number): Lifecycle.Event => {
   const stamp = { at, random: move.random }
   const generation = liveGenerations(state)[move.pick] ?? state.generation - move.pick
   const timer = Lifecycle.timers(state)[move.pick]?.id ?? state.timer - move.pick
+  if (move.tag === "Proceed") return toEvent(state, { ...move, tag: proceed(state), pick: 0, flag: false }, at)
   switch (move.tag) {
     case "ConfigChanged":
-      return { _tag: move.tag, ...stamp, settings: move.settings, change: move.change }
+      return { _tag: move.tag, ...stamp, settings: reconfigure(state.settings, move.otherwise), change: move.change }
     case "CredentialsChanged":
       return { _tag: move.tag, ...stamp, revoked: move.flag }
     case "PhaseReached":
       return { _tag: move.tag, ...stamp, generation, phase: move.flag ? "handshake" : "discover" }
     case "Opened":
-      return { _tag: move.tag, ...stamp, generation: Lifecycle.opening(state) ?? generation, info }
+      return {
+        _tag: move.tag,
+        ...stamp,
+        generation: (move.flag ? undefined : Lifecycle.opening(state)) ?? generation,
+        info
+      }
     case "LinkUpdated":
       return { _tag: move.tag, ...stamp, generation, info: { ...info, tools: move.pick } }
     case "Lost":
