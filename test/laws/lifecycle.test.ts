@@ -289,17 +289,34 @@ describe("a server that is tried again", () => {
     }))
 
   it("at once after a lost session, unless the session before was lost as well", () =>
-    always(({ after, before, event }) => {
-      if (event._tag !== "Lost" || event.failure.kind !== "session_lost" || before.streak.tripped) return
-      const link = Lifecycle.routed(before)
-      if (link?.generation !== event.generation || Lifecycle.pursuit(before) !== undefined) return
-      const { restart } = before.settings
-      if (RestartPolicy.isExhausted(restart, before.streak.restarts, event.at)) return
-      const again = before.streak.last === "session_lost" && event.at - link.since < restart.stableAfter
-      const bound = again ? RestartPolicy.ceiling(restart, before.streak.failures + 1) : 0
-      const timer = Lifecycle.timers(after).find(({ kind }) => kind === "retry")
-      assert.strictEqual(timer?.at ?? event.at, event.at + bound * event.random)
-    }))
+    fc.assert(
+      fc.property(
+        policy,
+        fc.nat({ max: 5 }),
+        fc.double({ min: 0.01, max: 0.99, noNaN: true }),
+        (policy, crashes, random) => {
+          const restart = { ...policy, maxRestarts: Number.POSITIVE_INFINITY }
+          let { state } = Lifecycle.start({ server: "s", restart, lazy: false, replace: "overlap", drain: 1 }, 0)
+          const lose = (kind: "transient" | "session_lost") => {
+            const { generation } = state
+            if (kind === "session_lost")
+              state = Lifecycle.step(state, { _tag: "Opened", at: 0, random, generation, info }).state
+            state = Lifecycle.step(state, { _tag: "Lost", at: 0, random, generation, failure: failureOf(kind) }).state
+            state = Lifecycle.step(state, { _tag: "Released", at: 0, random, generation }).state
+            const [timer] = Lifecycle.timers(state)
+            if (timer) state = Lifecycle.step(state, { _tag: "TimerFired", at: 0, random, timer: timer.id }).state
+            return timer?.at ?? 0
+          }
+          for (let crash = 0; crash < crashes; crash++) lose("transient")
+          assert.strictEqual(lose("session_lost"), 0)
+          assert.strictEqual(lose("session_lost"), RestartPolicy.delay(restart, crashes + 2, random))
+          assert.isAbove(lose("session_lost"), 0)
+          lose("transient")
+          assert.strictEqual(lose("session_lost"), 0)
+        }
+      ),
+      often
+    ))
 })
 
 describe("a login that is given back", () => {
@@ -337,7 +354,7 @@ describe("a lazy server", () => {
     always(({ after, before, event }) => {
       if (before.phase._tag !== "Resting" || !isRunning(after)) return
       assert.include(["Demanded", "Connect", "Restart", "ConfigChanged"], event._tag)
-      if (event._tag === "ConfigChanged") assert.isFalse(after.settings.lazy)
+      if (event._tag === "ConfigChanged") assert.isFalse(event.settings.lazy)
     }))
 
   it("goes to rest only by itself, when nothing else is under way, and only when it is lazy", () =>
@@ -405,10 +422,15 @@ describe("timers", () => {
     fc.assert(
       fc.property(history, ({ moves, settings }) => {
         const running = new Map<number, number>()
+        let newest = 0
         const { moments, start } = live(settings, moves)
         const run = (actions: ReadonlyArray<Lifecycle.Action>) => {
           for (const action of actions) {
-            if (action._tag === "ScheduleTimer") running.set(action.timer.id, action.timer.at)
+            if (action._tag === "ScheduleTimer") {
+              assert.isAbove(action.timer.id, newest, "a number is used twice")
+              newest = action.timer.id
+              running.set(newest, action.timer.at)
+            }
             if (action._tag === "CancelTimer") assert.isTrue(running.delete(action.timer))
           }
         }
