@@ -14,7 +14,13 @@ export default defineConfig({
     projects: [
       {
         // pure code and virtual time: no process, no socket, no waiting
-        test: { name: "fast", include: ["test/**/*.test.ts"], exclude: ["test/live/**"] }
+        test: {
+          name: "fast",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/live/**"],
+          // laws take as long as they are told to: see test/laws/runs.ts
+          testTimeout: 60_000 * Number(process.env.LAWS ?? 1)
+        }
       },
       {
         // real processes and sockets on loopback

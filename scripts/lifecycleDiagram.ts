@@ -118,8 +118,8 @@ const kindOf = (state: Lifecycle.State): string => {
   const pursuit = Lifecycle.pursuit(state)
   const waitsFor = pursuit !== undefined && "failure" in pursuit ? pursuit.failure.kind : undefined
   const { lazy, disabled } = state.settings
-  const { failures, tripped } = state.streak
-  return JSON.stringify([nodeOf(state), pursuit?._tag, waitsFor, lazy, disabled, Math.min(failures, 3), tripped])
+  const { failures, gaveUp } = state.streak
+  return JSON.stringify([nodeOf(state), pursuit?._tag, waitsFor, lazy, disabled, Math.min(failures, 3), gaveUp])
 }
 
 const explore = () => {

@@ -1,5 +1,6 @@
 // Imports the built package as a user would: every entry there is, and nothing that keeps the process alive.
 import assert from "node:assert/strict"
+import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 
 const { exports, name } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
@@ -22,5 +23,9 @@ for (const path of modules) {
   assert.notEqual(Object.keys(module).length, 0, `${path} exports nothing`)
 }
 assert.deepEqual(process.getActiveResourcesInfo(), before, "importing the package opened something")
+
+const printed = execFileSync(process.execPath, ["examples/pure-core.mjs"], { encoding: "utf8" })
+const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
+assert.ok(readme.includes(printed), `the README does not show what examples/pure-core.mjs prints:\n${printed}`)
 
 console.log(`${name}: ${modules.length + 1} entries, nothing opened by importing them`)

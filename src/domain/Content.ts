@@ -60,7 +60,7 @@ const label = (kind: string, detail?: string): string => (detail ? `[${kind}: ${
  * @category formatting
  */
 export const truncate = (full: string, limit: number): string => {
-  const room = Math.max(0, Math.floor(limit))
+  const room = limit >= 0 ? Math.floor(limit) : 0
   if (full.length <= room) return full
   // the notice is longest when nothing is kept: with that much room reserved, the real one always fits
   const reserved = notice(full.length).length

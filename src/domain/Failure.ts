@@ -1,6 +1,6 @@
 /**
  * A connection error as the lifecycle sees it: what kind it is decides what happens next. This is the one place where that
- * is decided.
+ * is decided. Like `Lifecycle`, it is outside semantic versioning.
  *
  * @since 0.1.0
  */
@@ -64,6 +64,7 @@ const kindOf = (error: ConnectionError): Kind => {
       return "session_lost"
     case "InvalidConfig":
     case "IncompatibleServer":
+    case "AuthError":
       return "permanent"
     case "SpawnFailed":
       return error.reason === "no_resources" ? "transient" : "permanent"
@@ -74,6 +75,7 @@ const kindOf = (error: ConnectionError): Kind => {
     case "NetworkFailed":
       return error.permanent ? "permanent" : "transient"
     case "ConnectTimeout":
+    case "HandshakeRefused":
     case "ConnectionClosed":
     case "HealthCheckFailed":
     case "UnexpectedFailure":
@@ -105,9 +107,12 @@ const textOf = (error: ConnectionError): string => {
     case "RegistrationRequired":
       return error.detail
     default:
-      return error.message
+      return withoutName(error.message, error.server)
   }
 }
+
+const withoutName = (message: string, server: string | undefined): string =>
+  message.startsWith(`${server}: `) ? message.slice(`${server}: `.length) : message
 
 /**
  * @since 0.1.0

@@ -12,7 +12,7 @@
  */
 import { type Action, newsBetween, workBetween } from "./Lifecycle/Action.js"
 import type { Event } from "./Lifecycle/Event.js"
-import { routed, type Settings, type State } from "./Lifecycle/State.js"
+import { attempt, routed, type Settings, type State } from "./Lifecycle/State.js"
 import { initial, transition } from "./Lifecycle/transition.js"
 
 export type { Action } from "./Lifecycle/Action.js"
@@ -21,6 +21,7 @@ export {
   type Draining,
   isFinished,
   LinkInfo,
+  type Opening,
   opening,
   type Phase,
   type Pursuit,
@@ -65,10 +66,17 @@ export const start = (settings: Settings, at: number): Step => {
  */
 export const step = (state: State, event: Event): Step => {
   const next = transition(state, event)
-  return { state: next, actions: [...workBetween(state, next), ...refreshes(next, event), ...newsBetween(state, next)] }
+  return {
+    state: next,
+    actions: [...workBetween(state, next), ...refreshes(state, next, event), ...newsBetween(state, next)]
+  }
 }
 
-const refreshes = (state: State, event: Event): ReadonlyArray<Action> =>
-  event._tag === "ListChanged" && routed(state)?.generation === event.generation
-    ? [{ _tag: "RefreshCatalog", generation: event.generation, list: event.list }]
-    : []
+/** A list that changed is fetched again, also when it did so while the link was still being opened. */
+const refreshes = (before: State, after: State, event: Event): ReadonlyArray<Action> => {
+  const link = routed(after)?.generation
+  if (link === undefined || !("generation" in event) || event.generation !== link) return []
+  const lists =
+    event._tag === "ListChanged" ? [event.list] : event._tag === "Opened" ? (attempt(before)?.stale ?? []) : []
+  return lists.map((list) => ({ _tag: "RefreshCatalog", generation: link, list }))
+}

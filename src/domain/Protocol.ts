@@ -219,6 +219,12 @@ export const PromptArgument = Schema.Struct({
  * @since 0.1.0
  * @category catalog
  */
+export type PromptArgument = typeof PromptArgument.Type
+
+/**
+ * @since 0.1.0
+ * @category catalog
+ */
 export const Prompt = Schema.Struct({
   server: Schema.String,
   name: Schema.String,
@@ -255,7 +261,8 @@ export type ContentBlock = typeof ContentBlock.Type
  * @category results
  */
 export const CallToolResult = open({
-  content: Schema.Array(ContentBlock),
+  /** Empty if the server left it out. */
+  content: Schema.optionalWith(Schema.Array(ContentBlock), { default: () => [] }),
   structuredContent: Schema.optional(Schema.Unknown),
   isError: Schema.optional(Schema.Boolean),
   _meta: Schema.optional(Schema.Unknown)
@@ -284,6 +291,12 @@ export const ResourceContents = open({
  * @since 0.1.0
  * @category results
  */
+export type ResourceContents = typeof ResourceContents.Type
+
+/**
+ * @since 0.1.0
+ * @category results
+ */
 export const ReadResourceResult = open({ contents: Schema.Array(ResourceContents) }).annotations({
   identifier: "ReadResourceResult"
 })
@@ -302,6 +315,12 @@ export const PromptMessage = open({
   role: Schema.Literal("user", "assistant"),
   content: ContentBlock
 }).annotations({ identifier: "PromptMessage" })
+
+/**
+ * @since 0.1.0
+ * @category results
+ */
+export type PromptMessage = typeof PromptMessage.Type
 
 /**
  * @since 0.1.0
@@ -368,8 +387,6 @@ export const errorCodes = {
   MethodNotFound: -32601,
   InvalidParams: -32602,
   InternalError: -32603,
-  ConnectionClosed: -32000,
-  RequestTimeout: -32001,
   ResourceNotFound: -32002,
   HeaderMismatch: -32020,
   MissingRequiredClientCapability: -32021,

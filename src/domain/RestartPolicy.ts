@@ -14,22 +14,22 @@ import * as Schema from "effect/Schema"
  */
 export const RestartPolicy = Schema.Struct({
   /** Upper bound of the second delay of a streak; the first restart is immediate. Defaults to 500. */
-  base: Schema.Number.pipe(Schema.positive()),
+  base: Schema.Finite.pipe(Schema.positive()),
   /** Growth of the upper bound from one delay to the next, at least 1. Defaults to 2. */
-  factor: Schema.Number.pipe(Schema.greaterThanOrEqualTo(1)),
+  factor: Schema.Finite.pipe(Schema.greaterThanOrEqualTo(1)),
   /** No delay is longer than this. Defaults to 60,000. */
-  cap: Schema.Number.pipe(Schema.positive()),
+  cap: Schema.Finite.pipe(Schema.positive()),
   /** Uptime after which a streak of failures is forgotten. Defaults to 60,000. */
-  stableAfter: Schema.Number.pipe(Schema.positive()),
+  stableAfter: Schema.Finite.pipe(Schema.positive()),
   /**
    * More restarts than this within `window` and the server is given up; `Infinity` is never. Defaults to 5 for local
    * servers and `Infinity` for remote ones.
    */
   maxRestarts: Schema.Number.pipe(Schema.nonNegative()),
   /** The time over which restarts are counted. Defaults to 60,000. */
-  window: Schema.Number.pipe(Schema.positive()),
+  window: Schema.Finite.pipe(Schema.positive()),
   /** How long a given-up server rests before one more try. Defaults to 300,000. */
-  cooldown: Schema.Number.pipe(Schema.positive())
+  cooldown: Schema.Finite.pipe(Schema.positive())
 }).annotations({ identifier: "RestartPolicy" })
 
 /**
@@ -73,7 +73,7 @@ export const ceiling = (policy: RestartPolicy, failures: number): number =>
   failures <= 1 ? 0 : Math.min(policy.cap, policy.base * policy.factor ** (failures - 2))
 
 /**
- * The delay before the restart that follows the given failure of a streak, uniform between 0 and {@link ceiling} so that
+ * The delay before the restart that follows the given failure of a streak: whole milliseconds, uniform between 0 and {@link ceiling} so that
  * servers that died together do not come back together.
  *
  * @since 0.1.0
@@ -84,7 +84,7 @@ export const delay = (
   failures: number,
   /** In [0, 1). */
   random: number
-): number => ceiling(policy, failures) * random
+): number => Math.floor(ceiling(policy, failures) * random)
 
 /**
  * Raises a delay to what the server asked for with `Retry-After`, up to {@link maxRetryAfter}.
@@ -93,7 +93,7 @@ export const delay = (
  * @category delays
  */
 export const withRetryAfter = (delay: number, retryAfter: number | undefined): number =>
-  Math.max(delay, Math.min(retryAfter ?? 0, maxRetryAfter))
+  Math.max(delay, Math.min(Math.ceil(retryAfter ?? 0), maxRetryAfter))
 
 /**
  * The restarts that still count at the given time.

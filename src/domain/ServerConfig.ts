@@ -6,8 +6,11 @@
  */
 import * as Schema from "effect/Schema"
 import { defined } from "./defined.js"
+import type { InvalidConfig } from "./Errors/command.js"
+import * as Failure from "./Failure.js"
 import type * as Lifecycle from "./Lifecycle.js"
 import * as Secrets from "./Secrets.js"
+import { defaults } from "./ServerConfig/defaults.js"
 import type * as InputSchema from "./ServerConfig/Input.js"
 import { Local, Remote, ServerConfig } from "./ServerConfig/model.js"
 
@@ -82,10 +85,26 @@ export const toSettings = (
     restart: config.restart,
     lazy: config.lazy,
     replace: config.replace,
-    drain: config.timeout.call,
+    // a call that shows progress may take its time, unless the new link has to wait for it
+    drain: config.replace === "overlap" ? config.timeout.total : config.timeout.call,
     ...defined({ disabled })
   }
 }
+
+/**
+ * The settings of a server whose config cannot be used: it is shown as failed, and never opened.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toInvalidSettings = (server: string, error: InvalidConfig): Lifecycle.Settings => ({
+  server,
+  restart: defaults.restart,
+  lazy: false,
+  replace: "overlap",
+  drain: defaults.timeout.call,
+  invalid: Failure.fromError(error)
+})
 
 /**
  * Everything in a config that must not be shown: every environment value, header and client secret, whatever was given

@@ -1,5 +1,5 @@
 /**
- * Everything the supervisor publishes. Events are numbered without gaps.
+ * Everything the supervisor publishes. Events are numbered without gaps; a reader who missed some is told by `Skipped`.
  *
  * @since 0.1.0
  */
@@ -12,11 +12,12 @@ import { ServerStatus } from "./ServerStatus.js"
 
 const event = <Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({
-    /** Position in the stream, from 1. */
+    /** Number of the event, from 1; of `Skipped`, the last number that is missing. */
     seq: Schema.Finite,
     /** Epoch milliseconds. */
     at: Schema.Finite,
     type: Schema.Literal(type),
+    server: Schema.optional(Schema.String),
     ...fields
   }).annotations({ identifier: type })
 
@@ -90,7 +91,7 @@ export const CallSettled = event("CallSettled", {
  * @since 0.1.0
  * @category events
  */
-export const Diagnostic = event("Diagnostic", { server: Schema.optional(Schema.String), diagnostic: DiagnosticData })
+export const Diagnostic = event("Diagnostic", { diagnostic: DiagnosticData })
 
 /**
  * @since 0.1.0
@@ -147,3 +148,11 @@ export const ServerEvent = Schema.Union(
  * @category models
  */
 export type ServerEvent = typeof ServerEvent.Type
+
+/**
+ * The event of one type: `EventOf<"StatusChanged">`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type EventOf<Type extends ServerEvent["type"]> = Extract<ServerEvent, { readonly type: Type }>

@@ -8,6 +8,20 @@ import * as Schema from "effect/Schema"
 import { Era, Push, ServerInfo, Transport } from "./Protocol.js"
 
 /**
+ * How far an attempt to connect has come.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const AttemptPhase = Schema.Literal("spawn", "handshake", "discover")
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type AttemptPhase = typeof AttemptPhase.Type
+
+/**
  * An attempt is under way.
  *
  * @since 0.1.0
@@ -15,10 +29,10 @@ import { Era, Push, ServerInfo, Transport } from "./Protocol.js"
  */
 export const Connecting = Schema.Struct({
   status: Schema.Literal("connecting"),
-  /** 1 for the first attempt, counting on until the server is connected. */
+  /** One more than the failures in a row. */
   attempt: Schema.Finite,
   since: Schema.Finite,
-  phase: Schema.Literal("spawn", "handshake", "discover")
+  phase: AttemptPhase
 }).annotations({ identifier: "Connecting" })
 
 /**
@@ -159,3 +173,23 @@ export const equals: (a: ServerStatus, b: ServerStatus) => boolean = Schema.equi
  * @category guards
  */
 export const isSettled = (status: ServerStatus): boolean => status.status !== "connecting"
+
+/**
+ * What is the matter with a server that is not connected, in a few words: its status, why, and what helps.
+ *
+ * @since 0.1.0
+ * @category describing
+ */
+export const describe = (status: ServerStatus): string => {
+  const why = "error" in status ? status.error : "reason" in status ? status.reason : undefined
+  const next = "hint" in status ? status.hint : undefined
+  return `${status.status}${why === undefined ? "" : `: ${why}`}${next === undefined ? "" : `; ${next}`}`
+}
+
+/**
+ * One kind of status: `StatusOf<"failed">`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StatusOf<Status extends ServerStatus["status"]> = Extract<ServerStatus, { readonly status: Status }>

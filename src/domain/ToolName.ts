@@ -180,10 +180,20 @@ const rulesOf = (globs: Globs | undefined, subject: (ref: Ref) => string) =>
     return { enabled, matches: (ref: Ref) => matches(subject(ref)) }
   })
 
-/** Names are not paths: a star also spans slashes, leading dots and line breaks. A pattern no glob can be is taken literally. */
-const matcher = (pattern: string): ((name: string) => boolean) =>
-  pattern === "" || pattern.length > maxPatternLength
-    ? (name) => name === pattern
-    : picomatch(pattern, { bash: true, dot: true, flags: "s", nonegate: true, windows: false })
+/** Names are not paths: `*` and `?` match slashes, dots and line breaks too. A pattern no glob can be is taken literally. */
+const matcher = (pattern: string): ((name: string) => boolean) => {
+  if (pattern === "" || pattern.length > maxPatternLength) return (name) => name === pattern
+  const matches = picomatch(withoutSlashes(pattern), {
+    bash: true,
+    dot: true,
+    flags: "s",
+    nonegate: true,
+    windows: false
+  })
+  return (name) => matches(withoutSlashes(name))
+}
+
+/** To picomatch a slash is special; to us it is a letter like any other. */
+const withoutSlashes = (text: string): string => text.replaceAll("/", "\u2215")
 
 const maxPatternLength = 65_536

@@ -51,11 +51,11 @@ export const findingsOf = (issue: ParseResult.ParseIssue): Findings => {
 
 const parts = ({ issues }: ParseResult.Composite): ReadonlyArray<ParseResult.ParseIssue> => Arr.ensure(issues)
 
-/** What each alternative said, also those of unions within unions. */
-const alternatives = (issue: ParseResult.Composite): ReadonlyArray<ParseResult.ParseIssue> =>
-  parts(issue).flatMap((part) =>
-    part._tag === "Composite" && SchemaAST.isUnion(part.ast) ? alternatives(part) : [part]
-  )
+/** What each alternative said, also those of unions within unions, and of what a check was to be made on. */
+const alternatives = (issue: ParseResult.ParseIssue): ReadonlyArray<ParseResult.ParseIssue> => {
+  if (issue._tag === "Refinement" && issue.kind === "From") return alternatives(issue.issue)
+  return issue._tag === "Composite" && SchemaAST.isUnion(issue.ast) ? parts(issue).flatMap(alternatives) : [issue]
+}
 
 /**
  * Where several shapes are allowed, only the one that was tried matters: somebody who wrote an object wants to know what is

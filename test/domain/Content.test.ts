@@ -36,6 +36,7 @@ describe("formatContent", () => {
 
   it("cuts before a character that would be halved, with and without room for the notice", () => {
     assert.strictEqual(Content.truncate("🔑🔑", 3), "🔑")
+    assert.strictEqual(Content.truncate("🔑", Number.NaN), "")
     assert.strictEqual(Content.truncate("🔑".repeat(20), 30), `${"🔑".repeat(3)}\n[… 34 more characters]`)
   })
 })

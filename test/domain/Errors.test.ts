@@ -49,7 +49,7 @@ describe("messages", () => {
     [new Errors.NotSent({ server, reason: "gone" }), "files: not sent (gone); it is safe to try again"],
     [
       new Errors.OutcomeUnknown({ server, cause: new Errors.ProcessExited({ server, signal: "SIGKILL" }) }),
-      "files: the answer was lost, the call may have been executed; check before you repeat it (files: the process ended by signal SIGKILL)"
+      "files: the answer was lost, the call may have been executed; check before you repeat it (files: the process ended by signal SIGKILL; run its command by hand to see why)"
     ],
     [
       new Errors.CallTimeout({ server, which: "idle", sent: true, after: 5 }),
@@ -66,10 +66,10 @@ describe("messages", () => {
     ],
     [
       new Errors.InvalidResult({ server, issues: [issue] }),
-      "files: the answer is no valid result: timeout: expected a duration, found zero"
+      "files: the answer is no valid result, report it to the server's authors: timeout: expected a duration, found zero"
     ],
     [new Errors.ProtocolError({ server, code: -32_601, message: "no such method" }), "no such method"],
-    [new Errors.SupervisorClosed(), "the supervisor is closed"],
+    [new Errors.SupervisorClosed(), "the supervisor is closed; build its layer again to go on"],
     [
       new Errors.SpawnFailed({ server, command: "nod e", reason: "not_found", where: "/bin:/usr/bin" }),
       "files: command 'nod e' was not found; install it or give its full path (searched: /bin:/usr/bin)"
@@ -88,35 +88,52 @@ describe("messages", () => {
     ],
     [
       new Errors.SpawnFailed({ server, command: "node", reason: "no_resources" }),
-      "files: the system has no room for another process right now"
+      "files: the system has no room for another process right now; end some others"
     ],
     [
       new Errors.ProcessExited({ server, phase: "handshake", exitCode: 1, stderr: "a\nno database\n" }),
       "files: the process ended with code 1 during handshake; its last words: no database"
     ],
-    [new Errors.ProcessExited({ server }), "files: the process ended with code unknown"],
+    [
+      new Errors.ProcessExited({ server }),
+      "files: the process ended with code unknown; run its command by hand to see why"
+    ],
     [
       new Errors.ConnectTimeout({ server, phase: "discover", after: 5 }),
       'files: no answer during discover within 5 ms; raise "timeout" if it needs longer'
     ],
-    [new Errors.HttpFailed({ server, status: 502, detail: "bad gateway" }), "files: answered HTTP 502: bad gateway"],
-    [new Errors.HttpFailed({ server, status: 502 }), "files: answered HTTP 502"],
+    [
+      new Errors.HttpFailed({ server, status: 502, detail: "bad gateway" }),
+      "files: answered HTTP 502 (bad gateway); its operator has to look at it"
+    ],
+    [new Errors.HttpFailed({ server, status: 404 }), 'files: answered HTTP 404; check "url" and "headers"'],
+    [
+      new Errors.HandshakeRefused({ server, code: -32_603, detail: "boom" }),
+      "files: refused to connect (-32603: boom); see its log"
+    ],
+    [
+      new Errors.AuthError({ server, reason: "access_denied", detail: "they said no" }),
+      "files: login failed (access_denied): they said no"
+    ],
     [
       new Errors.NetworkFailed({ server, code: "ECONNREFUSED", permanent: false, detail: "port 1" }),
-      "files: cannot be reached (ECONNREFUSED): port 1"
+      'files: cannot be reached (ECONNREFUSED: port 1); check "url", the network and proxies'
     ],
     [
       new Errors.NetworkFailed({ server, code: "ECONNREFUSED", permanent: false }),
-      "files: cannot be reached (ECONNREFUSED)"
+      'files: cannot be reached (ECONNREFUSED); check "url", the network and proxies'
     ],
     [
       new Errors.IncompatibleServer({ server, detail: "it speaks HTML" }),
-      "files: not a server we can talk to: it speaks HTML"
+      'files: not a server we can talk to (it speaks HTML); check "url", "type" and "protocol"'
     ],
-    [new Errors.ConnectionClosed({ server, detail: "reset" }), "files: the connection was closed: reset"],
-    [new Errors.ConnectionClosed({ server }), "files: the connection was closed"],
-    [new Errors.SessionLost({ server }), "files: the server forgot our session"],
-    [new Errors.HealthCheckFailed({ server, after: 5 }), "files: gave no sign of life for 5 ms"],
+    [
+      new Errors.ConnectionClosed({ server, detail: "reset" }),
+      "files: the connection was closed (reset); it is made again"
+    ],
+    [new Errors.ConnectionClosed({ server }), "files: the connection was closed; it is made again"],
+    [new Errors.SessionLost({ server }), "files: the server forgot our session; a new one is opened"],
+    [new Errors.HealthCheckFailed({ server, after: 5 }), "files: gave no sign of life for 5 ms; it is connected again"],
     [
       new Errors.AuthRequired({ server, reason: "log in first", scope: "read", login: true }),
       "files: log in first (scope read); log in: mcp-supervisor auth files"
@@ -196,11 +213,21 @@ describe("a failure", () => {
     [new Errors.ConnectTimeout({ server, phase: "spawn", after: 1 }), "transient"],
     [new Errors.ConnectionClosed({ server }), "transient"],
     [new Errors.HealthCheckFailed({ server, after: 1 }), "transient"],
+    [new Errors.HandshakeRefused({ server, code: -32_603, detail: "boom" }), "transient"],
+    [new Errors.AuthError({ server, reason: "issuer_mismatch", detail: "another issuer" }), "permanent"],
     [new Errors.UnexpectedFailure({ server, detail: "boom" }), "transient"]
   ] as const)("%s is %s", (error, kind) => {
     const failure = Failure.fromError(error)
     assert.strictEqual(failure.kind, kind)
     assert.strictEqual(failure.errorTag, error._tag)
+  })
+
+  it("does not repeat the name of the server", () => {
+    assert.strictEqual(
+      Failure.fromError(new Errors.SessionLost({ server })).error,
+      "the server forgot our session; a new one is opened"
+    )
+    assert.match(Failure.fromError(new Errors.InvalidConfig({ issues: [issue] })).error, /^invalid config: timeout/)
   })
 
   it("keeps what a status shows", () => {

@@ -130,6 +130,21 @@ describe("a connected server", () => {
     assert.deepStrictEqual(server.happens({ _tag: "ListChanged", generation: 0, list: "tools" }).did, [])
   })
 
+  it("fetches a list again that changed while the link was being opened", () => {
+    const changed = { _tag: "ListChanged", generation: 1, list: "tools" } as const
+    const server = life()
+      .happens(changed)
+      .happens(changed)
+      .happens({ ...changed, list: "prompts" })
+    assert.deepStrictEqual(server.opens().did, ["RefreshCatalog 1", "RefreshCatalog 1", "PublishStatus"])
+    assert.deepStrictEqual(
+      life()
+        .happens({ ...changed, generation: 0 })
+        .opens().did,
+      ["PublishStatus"]
+    )
+  })
+
   it("that dies is restarted as soon as nothing of the old process is left", () => {
     const server = life().opens().after(100).isLost()
     assert.deepStrictEqual(server.did, ["Close 1", "PublishStatus"])
@@ -234,7 +249,7 @@ describe("a connected server", () => {
 describe("a login", () => {
   const needsAuth: Failure.Failure = { kind: "auth", error: "log in", errorTag: "AuthRequired" }
 
-  it("wakes a server that waited for it, not one that fails for another reason", () => {
+  it("wakes a server that waits, but not one whose failure no login can change", () => {
     const login = { _tag: "CredentialsChanged", revoked: false } as const
     assert.include(life().crashes(needsAuth).happens(login).did, "Open 2")
     assert.include(life().crashes().crashes().happens(login).did, "Open 3")
@@ -245,6 +260,20 @@ describe("a login", () => {
       []
     )
     assert.deepStrictEqual(life().opens().happens(login).did, [])
+  })
+
+  it("that comes while an attempt is being refused for want of it is not lost", () => {
+    const login = { _tag: "CredentialsChanged", revoked: false } as const
+    const server = life().happens(login).isLost(needsAuth)
+    assert.strictEqual(server.status.status, "connecting")
+    assert.include(server.isReleased().did, "Open 2")
+    assert.strictEqual(server.isLost(needsAuth).status.status, "needs_auth")
+    assert.strictEqual(
+      life()
+        .happens(login)
+        .isLost({ ...needsAuth, kind: "permanent" }).status.status,
+      "failed"
+    )
   })
 
   it("that is given back ends the link that used it, and the attempt that would", () => {
@@ -281,6 +310,14 @@ describe("commands", () => {
     assert.strictEqual(life().command("Disable").changes("link").status.status, "disabled")
   })
 
+  it("that started a server against its config end when the config agrees", () => {
+    const server = life({ disabled: "config" }).command("Connect")
+    const { disabled: _, ...enabled } = server.state.settings
+    server.happens({ _tag: "ConfigChanged", change: "settings", settings: enabled })
+    assert.strictEqual(server.status.status, "connecting")
+    assert.strictEqual(server.changes("settings", { disabled: "config" }).status.status, "disabled")
+  })
+
   it("connect cuts every wait short and leaves a good link alone", () => {
     assert.include(life().crashes().crashes().command("Connect").did, "Open 3")
     assert.include(life().crashes().crashes().timerFires().crashes().command("Connect").did, "Open 4")
@@ -309,7 +346,7 @@ describe("commands", () => {
 
   it("remove ends everything for good", () => {
     const server = life().opens().changes("identity").command("Remove")
-    assert.deepStrictEqual(server.did, ["Close 1", "Close 2", "CancelTimer", "PublishStatus"])
+    assert.deepStrictEqual(server.did, ["Close 1", "Close 2", "CancelTimer"])
     assert.deepStrictEqual(server.status, { status: "disabled", by: "command" })
     assert.isFalse(Lifecycle.isFinished(server.state))
     server.isReleased(1).command("Connect").isReleased(2)
@@ -379,6 +416,20 @@ describe("a change of config", () => {
   it("ends the oldest link when two replacements follow each other fast", () => {
     const server = life().opens().changes("link").opens().changes("link").opens()
     assert.deepStrictEqual(server.did.slice(0, 2), ["Close 1", "Drain 2"])
+  })
+
+  it("that is wrong ends the server until it is right", () => {
+    const invalid = { kind: "permanent", error: "bad", errorTag: "InvalidConfig" } as const
+    const server = life().opens().changes("link", { invalid })
+    assert.deepStrictEqual(server.did, ["Close 1", "PublishStatus"])
+    assert.deepStrictEqual(server.status, { status: "failed", error: "bad", errorTag: "InvalidConfig", failures: 1 })
+    for (const command of ["Connect", "Restart", "Enable", "Demanded"] as const) {
+      assert.deepStrictEqual(server.isReleased().command(command).did, [])
+    }
+    const { invalid: _, ...valid } = server.state.settings
+    assert.include(server.happens({ _tag: "ConfigChanged", change: "settings", settings: valid }).did, "Open 2")
+    assert.strictEqual(life({ lazy: true, invalid }).status.status, "failed")
+    assert.strictEqual(life({ lazy: true }).changes("settings", { invalid }).status.status, "failed")
   })
 
   it("switches a server off and on", () => {

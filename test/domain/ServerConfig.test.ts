@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Option, Redacted } from "effect"
-import { Secrets, ServerConfig } from "../../src/index.js"
+import { Lifecycle, Secrets, ServerConfig } from "../../src/index.js"
 
 const decode = (input: unknown, defaults?: ServerConfig.Defaults) =>
   Either.getOrThrow(ServerConfig.decode("s", input, defaults))
@@ -129,6 +129,8 @@ describe("a remote server", () => {
       privateKeyPem: Redacted.make("key")
     })
     assert.strictEqual(remote({ caFile: "ca.pem" }).caFile, "ca.pem")
+    const interpolated = remote({ oauth: { clientId: "my-id-123" }, secrets: ["id-123"] })
+    assert.deepInclude(interpolated.oauth, { clientId: Redacted.make("my-id-123") })
   })
 })
 
@@ -196,10 +198,13 @@ describe("an entry that is wrong", () => {
     ],
     [{ type: "websocket", url: "http://x" }, '"sse", found a string'],
     [{ type: 1, url: "http://x" }, '"sse", found a number'],
-    [{ type: "local" }, "command: expected the program, or an array of program and arguments, found nothing"],
+    [{ type: "local" }, "command: expected a program, or an array of a program and its arguments, found nothing"],
     [{ type: "local", comand: ["x"] }, 'found nothing ("comand" looks like a misspelling of "command")'],
-    [{ command: "" }, "command: expected the program, or an array of program and arguments, found an empty string"],
-    [{ command: [] }, "command[0]: expected a string, found nothing"],
+    [{ command: "" }, "command: expected a program, or an array of a program and its arguments, found an empty string"],
+    [{ command: [] }, "command: expected a program, or an array of a program and its arguments, found an empty array"],
+    [{ command: [""] }, "found an array"],
+    [{ command: Redacted.make("") }, "found a redacted value"],
+    [{ command: Redacted.make(3) }, "found a redacted value"],
     [{ command: ["x", 1] }, "command[1]: expected a string, found a number"],
     [{ command: "x", env: { PORT: 3000 } }, "env.PORT: expected a string, found a number"],
     [{ command: "x", cwd: "" }, "cwd: expected a non-empty string, found an empty string"],
@@ -334,6 +339,13 @@ describe("a change", () => {
     assert.strictEqual(ServerConfig.compare(local, config({ command: "x", timeout: 5 })), "settings")
     assert.strictEqual(ServerConfig.compare(other, remote({ tools: { a: false } })), "settings")
     assert.strictEqual(ServerConfig.compare(other, remote()), "none")
+    const filtered = (tools: Record<string, boolean>) => remote({ tools })
+    assert.strictEqual(
+      ServerConfig.compare(filtered({ a: true, "*": false }), filtered({ "*": false, a: true })),
+      "settings"
+    )
+    const hidden = config({ command: "x", args: ["--key=hunter22"], secrets: ["hunter22"] })
+    assert.strictEqual(ServerConfig.compare(config({ command: "x", args: ["--key=hunter22"] }), hidden), "settings")
   })
 })
 
@@ -347,6 +359,14 @@ describe("the settings of a life", () => {
       replace: "stop-first",
       drain: 7
     })
+    assert.strictEqual(ServerConfig.toSettings("s", config({ command: "x" })).drain, 1_800_000)
+  })
+
+  it("of an entry that is wrong keep it from ever being opened", () => {
+    const error = Either.getOrThrow(Either.flip(ServerConfig.decode("s", { command: 3 })))
+    const { actions, state } = Lifecycle.start(ServerConfig.toInvalidSettings("s", error), 0)
+    assert.deepStrictEqual(actions, [])
+    assert.deepInclude(Lifecycle.status(state), { status: "failed", errorTag: "InvalidConfig", failures: 1 })
   })
 
   it("say what keeps it from running, trust before all", () => {

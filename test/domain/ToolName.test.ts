@@ -52,6 +52,8 @@ describe("filters", () => {
     const off = (pattern: string) => ToolName.filter({ global: { [pattern]: false } })
     assert.isFalse(off("s_*")(ref("s", "a/b")))
     assert.isFalse(off("s_*")(ref("s", ".hidden")))
+    assert.isFalse(off("s_a?b")(ref("s", "a/b")))
+    assert.isFalse(off("s_./*")(ref("s", "./b")))
     assert.isFalse(off("*")(ref("s", "a\nb")))
     assert.isFalse(off("s_{a,b}")(ref("s", "a")))
     assert.isFalse(off("!s_a")(ref("!s", "a")))

@@ -24,38 +24,44 @@ const always = (check: (moment: Moment) => void) =>
     often
   )
 
+/** Whether anything could start it: trust and a usable config cannot be replaced by a command. */
+const mayRun = ({ phase, settings }: Lifecycle.State) =>
+  phase._tag !== "Removed" && settings.disabled !== "trust" && settings.invalid === undefined
+
 const isRunning = ({ phase }: Lifecycle.State) => phase._tag === "Seeking" || phase._tag === "Serving"
 
 const tagsOf = (actions: ReadonlyArray<Lifecycle.Action>) => actions.map(({ _tag }) => _tag)
 
+/** What must be true of a state, however it came about. */
+const assertLegal = (after: Lifecycle.State) => {
+  const { closing, draining, generation, phase, settings, streak, timer } = after
+  const live = liveGenerations(after)
+  assert.strictEqual(new Set(live).size, live.length, "a generation is in two places")
+  for (const each of live) assert.isTrue(each >= 1 && each <= generation, "an unknown generation")
+  if (settings.disabled === "trust" && phase._tag !== "Removed") assert.strictEqual(phase._tag, "Stopped")
+  if (phase._tag === "Resting") assert.isTrue(settings.lazy, "an eager server rests")
+  if (!isRunning(after))
+    assert.deepStrictEqual(
+      Lifecycle.timers(after).filter(({ kind }) => kind !== "drain"),
+      []
+    )
+  if (phase._tag === "Removed" || phase._tag === "Stopped") {
+    assert.isUndefined(draining, "something drains where nothing is wanted")
+  }
+  if (Lifecycle.pursuit(after)?._tag === "Pending") {
+    const waits = closing.length > 0 || (settings.replace === "stop-first" && draining !== undefined)
+    assert.isTrue(waits, "nothing holds it back, and yet it waits")
+  }
+  for (const { id } of Lifecycle.timers(after)) assert.isTrue(id <= timer)
+  assert.deepStrictEqual(
+    streak.restarts,
+    streak.restarts.toSorted((a, b) => a - b)
+  )
+  if (phase._tag === "Seeking" && "failure" in phase.pursuit) assert.isTrue(streak.failures > 0)
+}
+
 describe("every reachable state", () => {
-  it("is legal", () =>
-    always(({ after }) => {
-      const { closing, draining, generation, phase, settings, streak, timer } = after
-      const live = liveGenerations(after)
-      assert.strictEqual(new Set(live).size, live.length, "a generation is in two places")
-      for (const each of live) assert.isTrue(each >= 1 && each <= generation, "an unknown generation")
-      if (settings.disabled === "trust" && phase._tag !== "Removed") assert.strictEqual(phase._tag, "Stopped")
-      if (phase._tag === "Resting") assert.isTrue(settings.lazy, "an eager server rests")
-      if (!isRunning(after))
-        assert.deepStrictEqual(
-          Lifecycle.timers(after).filter(({ kind }) => kind !== "drain"),
-          []
-        )
-      if (phase._tag === "Removed" || phase._tag === "Stopped") {
-        assert.isUndefined(draining, "something drains where nothing is wanted")
-      }
-      if (Lifecycle.pursuit(after)?._tag === "Pending") {
-        const waits = closing.length > 0 || (settings.replace === "stop-first" && draining !== undefined)
-        assert.isTrue(waits, "nothing holds it back, and yet it waits")
-      }
-      for (const { id } of Lifecycle.timers(after)) assert.isTrue(id <= timer)
-      assert.deepStrictEqual(
-        streak.restarts,
-        streak.restarts.toSorted((a, b) => a - b)
-      )
-      if (phase._tag === "Seeking" && "failure" in phase.pursuit) assert.isTrue(streak.failures > 0)
-    }))
+  it("is legal", () => always(({ after }) => assertLegal(after)))
 
   it("has at most one routed, one opening and one draining link, and three in all with those that close", () =>
     always(({ after }) => assert.isTrue(liveGenerations(after).length <= 3)))
@@ -79,8 +85,7 @@ describe("step", () => {
     fc.assert(
       fc.property(history, fc.array(event, { maxLength: 5 }), ({ moves, settings }, events) => {
         const { end } = live(settings, moves)
-        const last = events.reduce((state, event) => Lifecycle.step(state, event).state, end)
-        assert.isDefined(Lifecycle.status(last).status)
+        assertLegal(events.reduce((state, event) => Lifecycle.step(state, event).state, end))
       }),
       runs(200)
     )
@@ -223,9 +228,9 @@ describe("commands", () => {
     }))
 
   it("connect and restart lead to an attempt or keep the link there is", () =>
-    always(({ after, before, event }) => {
+    always(({ after, event }) => {
       if (event._tag !== "Connect" && event._tag !== "Restart") return
-      if (after.settings.disabled === "trust" || before.phase._tag === "Removed") return
+      if (!mayRun(after)) return
       const under = Lifecycle.pursuit(after)?._tag
       const attempting = under === "Pending" || under === "Opening"
       assert.isTrue(attempting || (event._tag === "Connect" && after.phase._tag === "Serving"))
@@ -242,15 +247,17 @@ describe("commands", () => {
     }))
 })
 
+const parks = (kind: string) => kind !== "transient" && kind !== "session_lost"
+
 describe("a server that is tried again", () => {
   it("on command, by a new config or by a login starts with a clean slate", () =>
     always(({ after, before, event }) => {
       const fresh = ["Connect", "Restart", "ConfigChanged", "CredentialsChanged", "Enable"].includes(event._tag)
-      if (!fresh || !isRunning(after)) return
+      if (!fresh || !isRunning(after) || !mayRun(after)) return
       const waited = before.phase._tag === "Stopped" || "failure" in (Lifecycle.pursuit(before) ?? {})
       const moves = Lifecycle.pursuit(after)?._tag === "Opening" || Lifecycle.pursuit(after)?._tag === "Pending"
       if ((waited && moves) || event._tag === "Restart") {
-        assert.deepStrictEqual(after.streak, { failures: 0, restarts: [], tripped: false, last: undefined })
+        assert.deepStrictEqual(after.streak, { failures: 0, restarts: [], gaveUp: undefined, last: undefined })
       }
     }))
 
@@ -264,7 +271,7 @@ describe("a server that is tried again", () => {
 
   it("by any change of config that leaves it running", () =>
     always(({ after, before, event }) => {
-      if (event._tag !== "ConfigChanged" || !isRunning(before) || !isRunning(after)) return
+      if (event._tag !== "ConfigChanged" || !isRunning(before) || !isRunning(after) || !mayRun(after)) return
       assert.notProperty(Lifecycle.pursuit(after) ?? {}, "failure")
     }))
 
@@ -281,11 +288,19 @@ describe("a server that is tried again", () => {
       }
     }))
 
-  it("only when trying again can help", () =>
+  it("not by a login that cannot help, but by one that came while it was refused", () =>
     always(({ after, before, event }) => {
-      if (event._tag !== "Lost" || event.generation !== Lifecycle.opening(before)) return
-      const retries = event.failure.kind === "transient" || event.failure.kind === "session_lost"
-      assert.strictEqual(Lifecycle.pursuit(after)?._tag === "Parked", !retries)
+      const pursuit = Lifecycle.pursuit(before)
+      if (event._tag === "CredentialsChanged" && !event.revoked && pursuit?._tag === "Parked") {
+        if (pursuit.failure.kind === "permanent") assert.deepStrictEqual(after, before)
+      }
+      if (event._tag === "Lost" && pursuit?._tag === "Opening" && pursuit.generation === event.generation) {
+        const refused = event.failure.kind === "auth" || event.failure.kind === "registration"
+        assert.strictEqual(
+          Lifecycle.pursuit(after)?._tag === "Parked",
+          parks(event.failure.kind) && !(refused && pursuit.loggedIn)
+        )
+      }
     }))
 
   it("at once after a lost session, unless the session before was lost as well", () =>
@@ -310,7 +325,6 @@ describe("a server that is tried again", () => {
           for (let crash = 0; crash < crashes; crash++) lose("transient")
           assert.strictEqual(lose("session_lost"), 0)
           assert.strictEqual(lose("session_lost"), RestartPolicy.delay(restart, crashes + 2, random))
-          assert.isAbove(lose("session_lost"), 0)
           lose("transient")
           assert.strictEqual(lose("session_lost"), 0)
         }
@@ -341,7 +355,7 @@ describe("a lazy server", () => {
     )
     always(({ after, before, event }) => {
       if (event._tag !== "Enable" || before.phase._tag !== "Stopped" || !after.settings.lazy) return
-      if (after.settings.disabled !== "trust") assert.strictEqual(after.phase._tag, "Resting")
+      if (mayRun(after)) assert.strictEqual(after.phase._tag, "Resting")
     })
   })
 
@@ -354,7 +368,7 @@ describe("a lazy server", () => {
     always(({ after, before, event }) => {
       if (before.phase._tag !== "Resting" || !isRunning(after)) return
       assert.include(["Demanded", "Connect", "Restart", "ConfigChanged"], event._tag)
-      if (event._tag === "ConfigChanged") assert.isFalse(event.settings.lazy)
+      if (event._tag === "ConfigChanged") assert.isFalse(event.settings.lazy && event.settings.invalid === undefined)
     }))
 
   it("goes to rest only by itself, when nothing else is under way, and only when it is lazy", () =>
@@ -381,7 +395,7 @@ describe("a replacement", () => {
     always(({ after, before, event }) => {
       const served = Lifecycle.routed(before)
       if (event._tag !== "ConfigChanged" || event.change === "identity" || served === undefined) return
-      if (!isRunning(after) || event.settings.replace === "stop-first") return
+      if (!isRunning(after) || !mayRun(after) || event.settings.replace === "stop-first") return
       assert.deepStrictEqual(Lifecycle.routed(after), served)
     }))
 
@@ -394,7 +408,85 @@ describe("a replacement", () => {
     }))
 })
 
+describe("a config", () => {
+  it("that needs a new link makes a running server seek one", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "ConfigChanged" || event.change === "settings") return
+      if (isRunning(before) && isRunning(after)) assert.isDefined(Lifecycle.pursuit(after))
+    }))
+
+  it("that disables keeps the server down, unless a command wants it up", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "ConfigChanged" || before.phase._tag === "Removed") return
+      if (event.settings.disabled === "config" && before.intent !== "up")
+        assert.strictEqual(after.phase._tag, "Stopped")
+      if (event.settings.disabled === undefined && before.intent !== "down")
+        assert.notStrictEqual(after.phase._tag, "Stopped")
+    }))
+
+  it("that is wrong never opens anything", () =>
+    always(({ actions, after }) => {
+      if (after.settings.invalid === undefined || after.phase._tag === "Removed") return
+      assert.notInclude(tagsOf(actions), "Open")
+      assert.isUndefined(Lifecycle.routed(after))
+      if (after.phase._tag !== "Stopped") assert.strictEqual(Lifecycle.status(after).status, "failed")
+    }))
+})
+
+describe("lists that change", () => {
+  it("are fetched again once, at once or as soon as the link is open", () =>
+    always(({ actions, after, before, event }) => {
+      const refreshed = actions.flatMap((action) => (action._tag === "RefreshCatalog" ? [action] : []))
+      const routed = Lifecycle.routed(after)?.generation
+      if (event._tag === "ListChanged" && event.generation === routed) {
+        assert.deepStrictEqual(refreshed, [{ _tag: "RefreshCatalog", generation: routed, list: event.list }])
+      } else if (event._tag === "Opened" && event.generation === Lifecycle.opening(before)) {
+        const pursuit = Lifecycle.pursuit(before)
+        assert(pursuit?._tag === "Opening")
+        assert.deepStrictEqual(
+          refreshed.map(({ list }) => list),
+          pursuit.stale
+        )
+      } else assert.deepStrictEqual(refreshed, [])
+      if (event._tag === "ListChanged" && event.generation === Lifecycle.opening(before)) {
+        const pursuit = Lifecycle.pursuit(after)
+        assert(pursuit?._tag === "Opening")
+        assert.include(pursuit.stale, event.list)
+      }
+    }))
+})
+
 describe("the status", () => {
+  it("is what the way to the next link says, where no link serves", () =>
+    always(({ after }) => {
+      const { phase } = after
+      if (phase._tag !== "Seeking") return
+      const { pursuit } = phase
+      const kind = "failure" in pursuit ? pursuit.failure.kind : undefined
+      const waiting = pursuit._tag === "Parked" ? { auth: "needs_auth", registration: "needs_client_registration" } : {}
+      const expected =
+        kind === undefined ? "connecting" : (({ ...waiting } as Record<string, string>)[kind] ?? "failed")
+      assert.strictEqual(Lifecycle.status(after).status, expected)
+    }))
+
+  it("shows what a link reports", () =>
+    always(({ after, before, event }) => {
+      const status = Lifecycle.status(after)
+      if (event._tag === "Opened" && event.generation === Lifecycle.opening(before)) {
+        assert.deepStrictEqual(status, { status: "connected", since: event.at, ...event.info })
+      }
+      if (event._tag === "LinkUpdated" && event.generation === Lifecycle.routed(after)?.generation) {
+        assert.deepInclude(status, event.info)
+      }
+      if (
+        event._tag === "PhaseReached" &&
+        event.generation === Lifecycle.opening(after) &&
+        status.status === "connecting"
+      ) {
+        assert.strictEqual(status.phase, event.phase)
+      }
+    }))
+
   it("is connected exactly when a link takes calls", () =>
     always(({ after }) =>
       assert.strictEqual(Lifecycle.status(after).status === "connected", Lifecycle.routed(after) !== undefined)
@@ -404,8 +496,17 @@ describe("the status", () => {
     always(({ actions, after, before }) => {
       const published = actions.filter(({ _tag }) => _tag === "PublishStatus")
       const from = Lifecycle.status(before)
-      const to = Lifecycle.status(after)
+      const to = after.phase._tag === "Removed" ? from : Lifecycle.status(after)
       assert.deepStrictEqual(published, ServerStatus.equals(from, to) ? [] : [{ _tag: "PublishStatus", from, to }])
+    }))
+
+  it("and the replacement are published exactly when they changed", () =>
+    always(({ actions, after, before }) => {
+      const published = actions.flatMap((action) => (action._tag === "PublishReplacement" ? [action.replacement] : []))
+      const from = Lifecycle.replacement(before)
+      const to = Lifecycle.replacement(after)
+      const same = JSON.stringify(from) === JSON.stringify(to)
+      assert.deepStrictEqual(published, same || after.phase._tag === "Removed" ? [] : [to])
     }))
 
   it("of a failure says when it is tried again, or what has to be done", () =>
@@ -418,6 +519,12 @@ describe("the status", () => {
 })
 
 describe("timers", () => {
+  it("of a draining link give it the time its config allows", () =>
+    always(({ after, before, event }) => {
+      if (after.draining === undefined || after.draining.generation === before.draining?.generation) return
+      assert.strictEqual(after.draining.until, event.at + after.settings.drain)
+    }))
+
   it("are scheduled and cancelled so that those that run are those the state has", () =>
     fc.assert(
       fc.property(history, ({ moves, settings }) => {
@@ -474,6 +581,40 @@ describe("once faults stop", () => {
       }),
       often
     ))
+})
+
+describe("the histories these laws are tried on", () => {
+  it("get everywhere", () => {
+    const visits = new Map<string, number>()
+    for (const { moves, settings } of fc.sample(history, { numRuns: 1_000, seed: 7 })) {
+      for (const { before, event } of live(settings, moves).moments) {
+        const place = [before.phase._tag, Lifecycle.pursuit(before)?._tag].filter(Boolean).join("/")
+        for (const key of [place, `${place} ${event._tag}`]) visits.set(key, (visits.get(key) ?? 0) + 1)
+      }
+    }
+    const pursuits = ["Pending", "Opening", "Backoff", "GaveUp", "Parked"]
+    const places = [
+      "Stopped",
+      "Resting",
+      "Serving",
+      ...pursuits.flatMap((each) => [`Seeking/${each}`, `Serving/${each}`])
+    ]
+    const rare = places.filter((place) => (visits.get(place) ?? 0) < 10)
+    assert.deepStrictEqual(rare, [], "hardly visited")
+    const events = [
+      "Lost",
+      "Released",
+      "TimerFired",
+      "Connect",
+      "Disable",
+      "Restart",
+      "ConfigChanged",
+      "CredentialsChanged"
+    ]
+    const crossings = places.flatMap((place) => events.map((event) => `${place} ${event}`))
+    const missed = crossings.filter((crossing) => !visits.has(crossing))
+    assert.isBelow(missed.length, crossings.length / 10, `never tried: ${missed.join(", ")}`)
+  })
 })
 
 describe("a server that keeps crashing", () => {
@@ -551,7 +692,7 @@ describe("a server that keeps crashing", () => {
               failure: failureOf("transient")
             }).state
             const [timer] = Lifecycle.timers(state)
-            assert.strictEqual(timer?.at ?? 0, RestartPolicy.ceiling(restart, failures) * random)
+            assert.strictEqual(timer?.at ?? 0, Math.floor(RestartPolicy.ceiling(restart, failures) * random))
             state = Lifecycle.step(state, { _tag: "Released", at: 0, random, generation }).state
             if (timer) state = Lifecycle.step(state, { _tag: "TimerFired", at: 0, random, timer: timer.id }).state
           }

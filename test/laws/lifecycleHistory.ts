@@ -12,7 +12,7 @@ export const policy: fc.Arbitrary<RestartPolicy.RestartPolicy> = fc.record({
   factor: fc.constantFrom(1, 1.5, 2, 10),
   cap: fc.integer({ min: 1, max: 5_000 }),
   stableAfter: fc.integer({ min: 1, max: 5_000 }),
-  maxRestarts: fc.constantFrom(0, 1, 2, 5, Number.POSITIVE_INFINITY),
+  maxRestarts: fc.constantFrom(0, 0, 1, 1, 2, 5, Number.POSITIVE_INFINITY),
   window: fc.integer({ min: 1, max: 10_000 }),
   cooldown: fc.integer({ min: 1, max: 20_000 })
 })
@@ -36,6 +36,7 @@ const failures: ReadonlyArray<Failure.Failure> = [
   failureOf("transient"),
   failureOf("session_lost"),
   { ...failureOf("transient"), retryAfter: 3_000 },
+  { ...failureOf("transient"), retryAfter: 100 },
   { ...failureOf("transient"), exitCode: 1, stderr: "no" },
   { ...failureOf("auth"), scope: "read", hint: "log in" },
   failureOf("registration"),
@@ -52,8 +53,11 @@ export const info: Lifecycle.LinkInfo = {
   push: "none"
 }
 
-/** What can happen; `Proceed` is whatever takes this life on: a link ends, an attempt succeeds, a timer fires, a call comes. */
-type Tag = Lifecycle.Event["_tag"] | "Proceed"
+/**
+ * What can happen. `Proceed` is whatever takes this life on: a link ends, an attempt succeeds, a timer fires, a call comes.
+ * `Replace` is a config that the old link may wait for.
+ */
+type Tag = Lifecycle.Event["_tag"] | "Proceed" | "Replace"
 
 /** One thing that happens, told relative to the state it happens in, so that histories stay meaningful when they shrink. */
 export interface Move {
@@ -80,7 +84,7 @@ const commands: ReadonlyArray<Tag> = [
   "Demanded"
 ]
 const facts: ReadonlyArray<Tag> = ["PhaseReached", "LinkUpdated", "ListChanged", "Idle", "Drained"]
-const outcomes: ReadonlyArray<Tag> = ["Opened", "Lost", "Lost", "Released", "TimerFired"]
+const outcomes: ReadonlyArray<Tag> = ["Opened", "Released", "TimerFired"]
 
 /** Most new configs let the server run. */
 const variations: ReadonlyArray<Partial<Lifecycle.Settings>> = [
@@ -92,13 +96,16 @@ const variations: ReadonlyArray<Partial<Lifecycle.Settings>> = [
   { replace: "overlap" },
   { replace: "stop-first" },
   { disabled: "config" },
-  { disabled: "trust" }
+  { disabled: "trust" },
+  { invalid: { kind: "permanent", error: "bad config", errorTag: "InvalidConfig" } }
 ]
 
 export const move: fc.Arbitrary<Move> = fc.record({
   tag: fc.oneof(
     { arbitrary: fc.constant<Tag>("Proceed"), weight: 30 },
-    { arbitrary: fc.constantFrom(...commands, ...facts, ...outcomes), weight: 30 },
+    { arbitrary: fc.constant<Tag>("Lost"), weight: 15 },
+    { arbitrary: fc.constant<Tag>("Replace"), weight: 10 },
+    { arbitrary: fc.constantFrom(...commands, ...facts, ...outcomes), weight: 25 },
     { arbitrary: fc.constant<Tag>("Remove"), weight: 1 }
   ),
   wait: fc.oneof(fc.constant(0), fc.nat({ max: 10 }), fc.nat({ max: 30_000 })),
@@ -113,7 +120,10 @@ export const move: fc.Arbitrary<Move> = fc.record({
 export const history: fc.Arbitrary<{ readonly settings: Lifecycle.Settings; readonly moves: ReadonlyArray<Move> }> =
   fc.record({ settings, moves: fc.array(move, { maxLength: 60, size: "max" }) })
 
-const reconfigure = ({ disabled: _, ...settings }: Lifecycle.Settings, otherwise: Partial<Lifecycle.Settings>) => ({
+const reconfigure = (
+  { disabled: _, invalid: __, ...settings }: Lifecycle.Settings,
+  otherwise: Partial<Lifecycle.Settings>
+) => ({
   ...settings,
   ...otherwise
 })
@@ -124,11 +134,17 @@ const proceed = (state: Lifecycle.State): Tag => {
   return Lifecycle.timers(state).length > 0 ? "TimerFired" : "Demanded"
 }
 
+/** The link that matters most: the attempt, or else the one that serves. */
+const newest = (state: Lifecycle.State) => Lifecycle.opening(state) ?? Lifecycle.routed(state)?.generation
+
 export const toEvent = (state: Lifecycle.State, move: Move, at: number): Lifecycle.Event => {
   const stamp = { at, random: move.random }
   const generation = liveGenerations(state)[move.pick] ?? state.generation - move.pick
   const timer = Lifecycle.timers(state)[move.pick]?.id ?? state.timer - move.pick
   if (move.tag === "Proceed") return toEvent(state, { ...move, tag: proceed(state), pick: 0, flag: false }, at)
+  if (move.tag === "Replace") {
+    return toEvent(state, { ...move, tag: "ConfigChanged", change: "link", otherwise: { replace: "overlap" } }, at)
+  }
   switch (move.tag) {
     case "ConfigChanged":
       return { _tag: move.tag, ...stamp, settings: reconfigure(state.settings, move.otherwise), change: move.change }
@@ -146,7 +162,12 @@ export const toEvent = (state: Lifecycle.State, move: Move, at: number): Lifecyc
     case "LinkUpdated":
       return { _tag: move.tag, ...stamp, generation, info: { ...info, tools: move.pick } }
     case "Lost":
-      return { _tag: move.tag, ...stamp, generation, failure: move.failure }
+      return {
+        _tag: move.tag,
+        ...stamp,
+        generation: move.flag ? generation : (newest(state) ?? generation),
+        failure: move.failure
+      }
     case "ListChanged":
       return { _tag: move.tag, ...stamp, generation, list: "tools" }
     case "Idle":

@@ -133,6 +133,19 @@ describe("scrub", () => {
       often
     ))
 
+  it("leaves none behind inside the base64 of an encoded text", () =>
+    fc.assert(
+      fc.property(secret, bytes, bytes, (secret, head, tail) => {
+        const whole = Buffer.from(secret).toString()
+        for (const spelling of [encodeURIComponent(whole), JSON.stringify(whole).slice(1, -1)]) {
+          if (spelling.length < 4) continue
+          const clean = scrubWith(whole)(base64(head, spelling, tail))
+          assert.notInclude(Buffer.from(clean.replaceAll(/[^\w+/]/g, ""), "base64").toString(), spelling)
+        }
+      }),
+      often
+    ))
+
   it("does the same the second time", () =>
     fc.assert(
       fc.property(fc.array(secret, { maxLength: 3 }), fc.array(fc.oneof(noise, secret)), (secrets, parts) => {

@@ -5,7 +5,7 @@
 import * as Schema from "effect/Schema"
 import { Issue, renderAll } from "../Issue.js"
 import { errorName } from "../Protocol.js"
-import { ServerStatus } from "../ServerStatus.js"
+import { describe, ServerStatus } from "../ServerStatus.js"
 import { ServerNotFound } from "./command.js"
 import { AuthRequired, ConnectionError } from "./connection.js"
 
@@ -39,10 +39,7 @@ export class ServerUnavailable extends Schema.TaggedError<ServerUnavailable>("mc
   { server: Schema.String, status: ServerStatus }
 ) {
   override get message(): string {
-    const { status } = this
-    const why = "error" in status ? `: ${status.error}` : ""
-    const next = "hint" in status && status.hint !== undefined ? `; ${status.hint}` : ""
-    return `${this.server} is ${status.status}${why}${next}`
+    return `${this.server} is ${describe(this.status)}`
   }
 }
 
@@ -157,7 +154,7 @@ export class InvalidResult extends Schema.TaggedError<InvalidResult>("mcp-superv
   issues: Schema.NonEmptyArray(Issue)
 }) {
   override get message(): string {
-    return `${this.server}: the answer is no valid result: ${renderAll(this.issues)}`
+    return `${this.server}: the answer is no valid result, report it to the server's authors: ${renderAll(this.issues)}`
   }
 }
 
@@ -191,7 +188,7 @@ export class SupervisorClosed extends Schema.TaggedError<SupervisorClosed>("mcp-
   {}
 ) {
   override get message(): string {
-    return "the supervisor is closed"
+    return "the supervisor is closed; build its layer again to go on"
   }
 }
 

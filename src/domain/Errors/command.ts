@@ -3,7 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 import { Issue, renderAll } from "../Issue.js"
-import { ServerStatus } from "../ServerStatus.js"
+import { describe, ServerStatus } from "../ServerStatus.js"
 
 /**
  * @since 0.1.0
@@ -44,7 +44,7 @@ export class ServerExists extends Schema.TaggedError<ServerExists>("mcp-supervis
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>("mcp-supervisor/InvalidConfig")("InvalidConfig", {
   /** Absent when the fault is not in one server's entry. */
   server: Schema.optional(Schema.String),
-  issues: Schema.NonEmptyArray(Issue)
+  issues: Schema.Array(Issue)
 }) {
   override get message(): string {
     return `${this.server === undefined ? "" : `${this.server}: `}invalid config: ${renderAll(this.issues)}`
@@ -67,6 +67,3 @@ export class RequiredServerFailed extends Schema.TaggedError<RequiredServerFaile
     return `required servers are not connected: ${each.join(", ")}`
   }
 }
-
-const describe = (status: ServerStatus): string =>
-  "error" in status ? `${status.status}: ${status.error}` : status.status

@@ -2,22 +2,9 @@
  * Why a server could not be reached, or is no longer reached. All texts are scrubbed before they get here.
  */
 import * as Schema from "effect/Schema"
+import { AttemptPhase } from "../ServerStatus.js"
 import { shellWord } from "../shellWord.js"
 import { InvalidConfig } from "./command.js"
-
-/**
- * How far an attempt to connect had come.
- *
- * @since 0.1.0
- * @category connection errors
- */
-export const Phase = Schema.Literal("spawn", "handshake", "discover")
-
-/**
- * @since 0.1.0
- * @category connection errors
- */
-export type Phase = typeof Phase.Type
 
 /**
  * The command of a local server could not be started.
@@ -44,7 +31,7 @@ export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("mcp-supervisor
       case "bad_arguments":
         return `${this.server}: command ${shellWord(this.command)} was refused by the system; its arguments or environment are invalid or too long`
       case "no_resources":
-        return `${this.server}: the system has no room for another process right now`
+        return `${this.server}: the system has no room for another process right now; end some others`
     }
   }
 }
@@ -58,7 +45,7 @@ export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("mcp-supervisor
 export class ProcessExited extends Schema.TaggedError<ProcessExited>("mcp-supervisor/ProcessExited")("ProcessExited", {
   server: Schema.String,
   /** Where the attempt stood; absent when the server had been connected. */
-  phase: Schema.optional(Phase),
+  phase: Schema.optional(AttemptPhase),
   exitCode: Schema.optional(Schema.Finite),
   signal: Schema.optional(Schema.String),
   /** The last lines the process wrote to stderr. */
@@ -68,7 +55,7 @@ export class ProcessExited extends Schema.TaggedError<ProcessExited>("mcp-superv
     const how = this.signal === undefined ? `with code ${this.exitCode ?? "unknown"}` : `by signal ${this.signal}`
     const when = this.phase === undefined ? "" : ` during ${this.phase}`
     const last = this.stderr?.trim().split("\n").at(-1)
-    return `${this.server}: the process ended ${how}${when}${last ? `; its last words: ${last}` : ""}`
+    return `${this.server}: the process ended ${how}${when}; ${last ? `its last words: ${last}` : "run its command by hand to see why"}`
   }
 }
 
@@ -82,7 +69,7 @@ export class ConnectTimeout extends Schema.TaggedError<ConnectTimeout>("mcp-supe
   "ConnectTimeout",
   {
     server: Schema.String,
-    phase: Phase,
+    phase: AttemptPhase,
     /** Milliseconds. */
     after: Schema.Finite
   }
@@ -106,7 +93,8 @@ export class HttpFailed extends Schema.TaggedError<HttpFailed>("mcp-supervisor/H
   detail: Schema.optional(Schema.String)
 }) {
   override get message(): string {
-    return `${this.server}: answered HTTP ${this.status}${this.detail === undefined ? "" : `: ${this.detail}`}`
+    const next = this.status >= 500 ? "its operator has to look at it" : 'check "url" and "headers"'
+    return `${this.server}: answered HTTP ${this.status}${this.detail === undefined ? "" : ` (${this.detail})`}; ${next}`
   }
 }
 
@@ -125,7 +113,8 @@ export class NetworkFailed extends Schema.TaggedError<NetworkFailed>("mcp-superv
   detail: Schema.optional(Schema.String)
 }) {
   override get message(): string {
-    return `${this.server}: cannot be reached (${this.code})${this.detail === undefined ? "" : `: ${this.detail}`}`
+    const why = this.detail === undefined ? this.code : `${this.code}: ${this.detail}`
+    return `${this.server}: cannot be reached (${why}); check "url", the network and proxies`
   }
 }
 
@@ -140,7 +129,27 @@ export class IncompatibleServer extends Schema.TaggedError<IncompatibleServer>("
   { server: Schema.String, detail: Schema.String }
 ) {
   override get message(): string {
-    return `${this.server}: not a server we can talk to: ${this.detail}`
+    return `${this.server}: not a server we can talk to (${this.detail}); check "url", "type" and "protocol"`
+  }
+}
+
+/**
+ * The server answered our greeting with an error.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class HandshakeRefused extends Schema.TaggedError<HandshakeRefused>("mcp-supervisor/HandshakeRefused")(
+  "HandshakeRefused",
+  {
+    server: Schema.String,
+    /** The JSON-RPC code. */
+    code: Schema.Finite,
+    detail: Schema.String
+  }
+) {
+  override get message(): string {
+    return `${this.server}: refused to connect (${this.code}: ${this.detail}); see its log`
   }
 }
 
@@ -155,7 +164,7 @@ export class ConnectionClosed extends Schema.TaggedError<ConnectionClosed>("mcp-
   { server: Schema.String, detail: Schema.optional(Schema.String) }
 ) {
   override get message(): string {
-    return `${this.server}: the connection was closed${this.detail === undefined ? "" : `: ${this.detail}`}`
+    return `${this.server}: the connection was closed${this.detail === undefined ? "" : ` (${this.detail})`}; it is made again`
   }
 }
 
@@ -169,7 +178,7 @@ export class SessionLost extends Schema.TaggedError<SessionLost>("mcp-supervisor
   server: Schema.String
 }) {
   override get message(): string {
-    return `${this.server}: the server forgot our session`
+    return `${this.server}: the server forgot our session; a new one is opened`
   }
 }
 
@@ -188,7 +197,7 @@ export class HealthCheckFailed extends Schema.TaggedError<HealthCheckFailed>("mc
   }
 ) {
   override get message(): string {
-    return `${this.server}: gave no sign of life for ${this.after} ms`
+    return `${this.server}: gave no sign of life for ${this.after} ms; it is connected again`
   }
 }
 
@@ -234,6 +243,23 @@ export class RegistrationRequired extends Schema.TaggedError<RegistrationRequire
 }
 
 /**
+ * A login cannot succeed, or must not: it was denied, took too long, or the authorization server is not who it should be.
+ *
+ * @since 0.1.0
+ * @category connection errors
+ */
+export class AuthError extends Schema.TaggedError<AuthError>("mcp-supervisor/AuthError")("AuthError", {
+  server: Schema.String,
+  /** A constant name for programs, such as `access_denied` or `issuer_mismatch`. */
+  reason: Schema.String,
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `${this.server}: login failed (${this.reason}): ${this.detail}`
+  }
+}
+
+/**
  * A fault of our own. It is contained to the one server and restarted like any other failure.
  *
  * @since 0.1.0
@@ -261,11 +287,13 @@ export const ConnectionError = Schema.Union(
   HttpFailed,
   NetworkFailed,
   IncompatibleServer,
+  HandshakeRefused,
   ConnectionClosed,
   SessionLost,
   HealthCheckFailed,
   AuthRequired,
   RegistrationRequired,
+  AuthError,
   InvalidConfig,
   UnexpectedFailure
 )

@@ -14,6 +14,7 @@ export type Action =
   | { readonly _tag: "Close"; readonly generation: number }
   /** Gives the link no more calls, lets those it has finish, and reports `Drained`. */
   | { readonly _tag: "Drain"; readonly generation: number }
+  /** A timer is over: nobody waits for it any more, or it has just fired. */
   | { readonly _tag: "CancelTimer"; readonly timer: number }
   | { readonly _tag: "ScheduleTimer"; readonly timer: Timer }
   /** Begins an attempt. */
@@ -38,11 +39,13 @@ export const workBetween = (before: State | undefined, after: State): ReadonlyAr
 /** What the world has to be told. */
 export const newsBetween = (before: State, after: State): ReadonlyArray<Action> => {
   const news: Array<Action> = []
+  // that a server is gone is no status of it
+  if (after.phase._tag === "Removed") return news
   const from = status(before)
   const to = status(after)
   if (!ServerStatus.equals(from, to)) news.push({ _tag: "PublishStatus", from, to })
-  const under = replacement(after)
-  if (!sameReplacement(replacement(before), under)) news.push({ _tag: "PublishReplacement", replacement: under })
+  const now = replacement(after)
+  if (!sameReplacement(replacement(before), now)) news.push({ _tag: "PublishReplacement", replacement: now })
   return news
 }
 

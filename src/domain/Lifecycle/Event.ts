@@ -3,9 +3,9 @@
  * come in with the event.
  */
 import * as Schema from "effect/Schema"
-import { Phase } from "../Errors/connection.js"
 import { Failure } from "../Failure.js"
 import { ListKind } from "../Protocol.js"
+import { AttemptPhase } from "../ServerStatus.js"
 import { LinkInfo, Settings } from "./State.js"
 
 const event = <Tag extends string, Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
@@ -87,7 +87,7 @@ export const Demanded = event("Demanded", {})
  * @since 0.1.0
  * @category outcomes
  */
-export const PhaseReached = linkEvent("PhaseReached", { phase: Phase })
+export const PhaseReached = linkEvent("PhaseReached", { phase: AttemptPhase })
 
 /**
  * An attempt succeeded: the link is usable.

@@ -2,10 +2,10 @@
  * What the state machine of one server knows. It is richer than the public status, which is a projection of it.
  */
 import * as Schema from "effect/Schema"
-import type { Phase as AttemptPhase } from "../Errors/connection.js"
-import type { Failure, Kind } from "../Failure.js"
+import { Failure, type Kind } from "../Failure.js"
+import type { ListKind } from "../Protocol.js"
 import { RestartPolicy } from "../RestartPolicy.js"
-import { Connected, type DisabledBy } from "../ServerStatus.js"
+import { type AttemptPhase, Connected, type DisabledBy } from "../ServerStatus.js"
 
 /**
  * The part of a server's config that decides about its life.
@@ -23,7 +23,9 @@ export const Settings = Schema.Struct({
   /** How long a replaced link may go on with the calls it has, in milliseconds. */
   drain: Schema.Number.pipe(Schema.positive()),
   /** Why the config does not let it run, if it does not. */
-  disabled: Schema.optional(Schema.Literal("config", "trust"))
+  disabled: Schema.optional(Schema.Literal("config", "trust")),
+  /** What is wrong with its config. Such a server is never opened, whatever the command. */
+  invalid: Schema.optional(Failure)
 }).annotations({ identifier: "Settings" })
 
 /**
@@ -71,6 +73,23 @@ export interface Draining {
 }
 
 /**
+ * An attempt under way, and what happened meanwhile that its end must not forget.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Opening {
+  readonly _tag: "Opening"
+  readonly generation: number
+  readonly since: number
+  readonly phase: AttemptPhase
+  /** Lists that changed, perhaps after they were fetched. */
+  readonly stale: ReadonlyArray<ListKind>
+  /** Somebody logged in, perhaps after the attempt was refused. */
+  readonly loggedIn: boolean
+}
+
+/**
  * The way to a link.
  *
  * @since 0.1.0
@@ -79,7 +98,7 @@ export interface Draining {
 export type Pursuit =
   /** Opens as soon as nothing is closing any more. */
   | { readonly _tag: "Pending"; readonly since: number }
-  | { readonly _tag: "Opening"; readonly generation: number; readonly since: number; readonly phase: AttemptPhase }
+  | Opening
   | { readonly _tag: "Backoff"; readonly timer: number; readonly until: number; readonly failure: Failure }
   /** Too many restarts: rests until the cooldown allows one more try. */
   | { readonly _tag: "GaveUp"; readonly timer: number; readonly until: number; readonly failure: Failure }
@@ -109,8 +128,8 @@ export interface Streak {
   readonly failures: number
   /** When it was restarted by itself, as far back as the policy's window. */
   readonly restarts: ReadonlyArray<number>
-  /** Given up before: the next failure gives up again at once. */
-  readonly tripped: boolean
+  /** Why it was given up before, if it was: then the next failure gives up again at once. */
+  readonly gaveUp: string | undefined
   readonly last: Kind | undefined
 }
 
@@ -139,7 +158,7 @@ export interface State {
  * @since 0.1.0
  * @category constructors
  */
-export const freshStreak: Streak = { failures: 0, restarts: [], tripped: false, last: undefined }
+export const freshStreak: Streak = { failures: 0, restarts: [], gaveUp: undefined, last: undefined }
 
 /**
  * The link that takes calls, if there is one.
@@ -172,9 +191,12 @@ export const pursuit = ({ phase }: State): Pursuit | undefined => {
  * @since 0.1.0
  * @category accessors
  */
-export const opening = (state: State): number | undefined => {
+export const opening = (state: State): number | undefined => attempt(state)?.generation
+
+/** The attempt being opened, if there is one. */
+export const attempt = (state: State): Opening | undefined => {
   const current = pursuit(state)
-  return current?._tag === "Opening" ? current.generation : undefined
+  return current?._tag === "Opening" ? current : undefined
 }
 
 /**

@@ -1,5 +1,4 @@
 import { defined } from "../defined.js"
-import type * as RestartPolicy from "../RestartPolicy.js"
 import type { DisabledBy, ServerStatus } from "../ServerStatus.js"
 import { shellWord } from "../shellWord.js"
 import type { Pursuit, State } from "./State.js"
@@ -66,16 +65,13 @@ const failing = (state: State, pursuit: Extract<Pursuit, { readonly failure: unk
     failures: state.streak.failures,
     ...defined({
       retryAt: "until" in pursuit ? pursuit.until : undefined,
-      gaveUp: pursuit._tag === "GaveUp" ? givenUpBecause(state.settings.restart) : undefined,
+      gaveUp: pursuit._tag === "GaveUp" ? state.streak.gaveUp : undefined,
       exitCode,
       signal,
       stderr
     })
   }
 }
-
-const givenUpBecause = ({ maxRestarts, window }: RestartPolicy.RestartPolicy): string =>
-  `more than ${maxRestarts} restarts within ${window} ms`
 
 /**
  * How the replacement of a serving link goes, as the snapshot shows it.
@@ -98,12 +94,12 @@ export interface Replacement {
  */
 export const replacement = ({ generation, phase }: State): Replacement | undefined => {
   if (phase._tag !== "Serving" || phase.replacement === undefined) return undefined
-  const under = phase.replacement
+  const pursuit = phase.replacement
   return {
     generation,
     ...defined({
-      error: "failure" in under ? under.failure.error : undefined,
-      retryAt: "until" in under ? under.until : undefined
+      error: "failure" in pursuit ? pursuit.failure.error : undefined,
+      retryAt: "until" in pursuit ? pursuit.until : undefined
     })
   }
 }

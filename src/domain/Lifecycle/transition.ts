@@ -3,7 +3,18 @@ import * as Failure from "../Failure.js"
 import * as RestartPolicy from "../RestartPolicy.js"
 import type { DisabledBy } from "../ServerStatus.js"
 import type { Event } from "./Event.js"
-import { freshStreak, opening, type Pursuit, pursuit, routed, type Settings, type State } from "./State.js"
+import {
+  attempt,
+  freshStreak,
+  type Opening,
+  opening,
+  type Pursuit,
+  pursuit,
+  routed,
+  type Settings,
+  type State,
+  type Streak
+} from "./State.js"
 
 type EventOf<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
 
@@ -44,11 +55,7 @@ const react = (state: State, event: Event): State => {
     case "Demanded":
       return state.phase._tag === "Resting" ? seek(state, event.at) : state
     case "PhaseReached":
-      return mapPursuit(state, (current) =>
-        current._tag === "Opening" && current.generation === event.generation
-          ? { ...current, phase: event.phase }
-          : current
-      )
+      return updateAttempt(state, event.generation, () => ({ phase: event.phase }))
     case "Opened":
       return opening(state) === event.generation ? route(state, event) : state
     case "Lost":
@@ -58,7 +65,7 @@ const react = (state: State, event: Event): State => {
         ? { ...state, phase: { ...state.phase, routed: { ...state.phase.routed, info: event.info } } }
         : state
     case "ListChanged":
-      return state
+      return updateAttempt(state, event.generation, ({ stale }) => ({ stale: [...new Set([...stale, event.list])] }))
     case "Idle":
       return rest(state, event)
     case "Drained":
@@ -84,10 +91,11 @@ const openWhenClear = (state: State, at: number): State => {
 
 const open = (state: State, at: number): State => {
   const generation = state.generation + 1
-  const attempt = pursue({ ...state, generation }, { _tag: "Opening", generation, since: at, phase: "spawn" })
-  if (state.streak.failures === 0) return attempt
+  const opening: Opening = { _tag: "Opening", generation, since: at, phase: "spawn", stale: [], loggedIn: false }
+  const opened = pursue({ ...state, generation }, opening)
+  if (state.streak.failures === 0) return opened
   const restarts = RestartPolicy.recent(state.settings.restart, [...state.streak.restarts, at], at)
-  return { ...attempt, restarts: state.restarts + 1, streak: { ...state.streak, restarts } }
+  return { ...opened, restarts: state.restarts + 1, streak: { ...state.streak, restarts } }
 }
 
 const route = (state: State, { at, generation, info }: EventOf<"Opened">): State => ({
@@ -115,14 +123,19 @@ const begin = (state: State, at: number): State => {
   const by = stoppedBy(state)
   const clear = { ...closeAll(state, at), streak: freshStreak }
   if (by !== undefined) return { ...clear, phase: { _tag: "Stopped", by } }
-  return state.settings.lazy ? { ...clear, phase: { _tag: "Resting", since: at } } : seek(clear, at)
+  return mayRest(state.settings) ? { ...clear, phase: { _tag: "Resting", since: at } } : seek(clear, at)
 }
 
-/** Goes for a (new) link as if nothing had failed before. */
-const seek = (state: State, at: number): State => ({
-  ...pursue(state, { _tag: "Pending", since: at }),
-  streak: freshStreak
-})
+/** Without a demand, a lazy server rests; what is wrong with its config is shown all the same. */
+const mayRest = ({ invalid, lazy }: Settings): boolean => lazy && invalid === undefined
+
+/** Goes for a (new) link as if nothing had failed before; not where the config is wrong, that would fail again. */
+const seek = (state: State, at: number): State => {
+  const { invalid } = state.settings
+  return invalid === undefined
+    ? { ...pursue(state, { _tag: "Pending", since: at }), streak: freshStreak }
+    : { ...pursue(state, { _tag: "Parked", failure: invalid }), streak: { ...freshStreak, failures: 1 } }
+}
 
 /** Tries now what would be tried later or not at all. */
 const hurry = (state: State, at: number): State => {
@@ -143,10 +156,13 @@ const connect = (state: State, at: number): State => {
 }
 
 const configure = (before: State, { at, change, settings }: EventOf<"ConfigChanged">): State => {
-  const state = { ...before, settings }
-  if (stoppedBy(state) !== undefined || before.phase._tag === "Stopped") return begin(state, at)
-  if (before.phase._tag === "Resting") return settings.lazy ? state : begin(state, at)
-  if (change === "settings") return hurry(state, at)
+  // a command that started it against its config has done its work once the config agrees
+  const intent = before.intent === "up" && settings.disabled !== "config" ? "config" : before.intent
+  const state: State = { ...before, settings, intent }
+  const mustStop = stoppedBy(state) !== undefined || settings.invalid !== undefined
+  if (mustStop || before.phase._tag === "Stopped") return begin(state, at)
+  if (before.phase._tag === "Resting") return mayRest(settings) ? state : begin(state, at)
+  if (change === "settings") return { ...hurry(state, at), streak: freshStreak }
   return seek(closeOpening(change === "identity" ? drainRouted(state, at) : state, at), at)
 }
 
@@ -161,14 +177,20 @@ const reauthenticate = (state: State, { at, revoked }: EventOf<"CredentialsChang
     const inUse = routed(state) !== undefined || current?._tag === "Opening"
     return inUse ? seek(closeOpening(drainRouted(state, at), at), at) : state
   }
+  if (current?._tag === "Opening") return pursue(state, { ...current, loggedIn: true })
   return current?._tag === "Parked" && current.failure.kind === "permanent" ? state : hurry(state, at)
 }
 
 // --- failing --------------------------------------------------------------------------------------------------------
 
 const lose = (state: State, event: EventOf<"Lost">): State => {
-  const { at, generation } = event
-  if (opening(state) === generation) return fail(closeOpening(state, at), event, 0)
+  const { at, failure, generation } = event
+  if (opening(state) === generation) {
+    const closed = closeOpening(state, at)
+    // refused for want of a login that has come meanwhile: that is no longer true
+    const outdated = attempt(state)?.loggedIn && (failure.kind === "auth" || failure.kind === "registration")
+    return outdated ? seek(closed, at) : fail(closed, event, 0)
+  }
   if (state.draining?.generation === generation) return closeDraining(state)
   const link = routed(state)
   if (link?.generation !== generation) return state
@@ -181,24 +203,23 @@ const lose = (state: State, event: EventOf<"Lost">): State => {
 const fail = (state: State, { at, failure, random }: EventOf<"Lost">, uptime: number): State => {
   const policy = state.settings.restart
   const before = uptime >= policy.stableAfter ? { ...freshStreak, restarts: state.streak.restarts } : state.streak
-  const failures = before.failures + 1
-  const failed = { ...state, streak: { ...before, failures, last: failure.kind } }
-  if (failure.kind !== "transient" && failure.kind !== "session_lost")
-    return pursue(failed, { _tag: "Parked", failure })
-
+  const streak: Streak = { ...before, failures: before.failures + 1, last: failure.kind }
+  if (failure.kind !== "transient" && failure.kind !== "session_lost") {
+    return pursue({ ...state, streak }, { _tag: "Parked", failure })
+  }
   const timer = state.timer + 1
-  if (before.tripped || RestartPolicy.isExhausted(policy, before.restarts, at)) {
+  if (before.gaveUp !== undefined || RestartPolicy.isExhausted(policy, before.restarts, at)) {
     const until = at + RestartPolicy.withRetryAfter(policy.cooldown, failure.retryAfter)
-    const tripped = { ...failed, timer, streak: { ...failed.streak, tripped: true } }
-    return pursue(tripped, { _tag: "GaveUp", timer, until, failure })
+    const gaveUp = before.gaveUp ?? `more than ${policy.maxRestarts} restarts within ${policy.window} ms`
+    return pursue({ ...state, timer, streak: { ...streak, gaveUp } }, { _tag: "GaveUp", timer, until, failure })
   }
   // the server is there, only our session is gone: no reason to wait, unless that happens again and again
   const atOnce = failure.kind === "session_lost" && before.last !== "session_lost"
-  const pause = atOnce ? 0 : RestartPolicy.delay(policy, failures, random)
+  const pause = atOnce ? 0 : RestartPolicy.delay(policy, streak.failures, random)
   const delay = RestartPolicy.withRetryAfter(pause, failure.retryAfter)
   return delay === 0
-    ? pursue(failed, { _tag: "Pending", since: at })
-    : pursue({ ...failed, timer }, { _tag: "Backoff", timer, until: at + delay, failure })
+    ? pursue({ ...state, streak }, { _tag: "Pending", since: at })
+    : pursue({ ...state, streak, timer }, { _tag: "Backoff", timer, until: at + delay, failure })
 }
 
 /** A link that ends without a word has failed in a way nobody foresaw. */
@@ -228,6 +249,11 @@ const mapPursuit = (state: State, f: (current: Pursuit) => Pursuit): State => {
   return current === undefined ? state : pursue(state, f(current))
 }
 
+const updateAttempt = (state: State, generation: number, update: (opening: Opening) => Partial<Opening>): State =>
+  mapPursuit(state, (current) =>
+    current._tag === "Opening" && current.generation === generation ? { ...current, ...update(current) } : current
+  )
+
 const close = (state: State, generation: number): State => ({ ...state, closing: [...state.closing, generation] })
 
 const closeOpening = (state: State, at: number): State => {
@@ -247,16 +273,16 @@ const unroute = (state: State, at: number): readonly [State, generation: number 
 }
 
 const closeRouted = (state: State, at: number): State => {
-  const [rest, generation] = unroute(state, at)
-  return generation === undefined ? state : close(rest, generation)
+  const [unrouted, generation] = unroute(state, at)
+  return generation === undefined ? state : close(unrouted, generation)
 }
 
 /** There is room for one draining link: an older one has had its time. */
 const drainRouted = (state: State, at: number): State => {
-  const [rest, generation] = unroute(state, at)
+  const [unrouted, generation] = unroute(state, at)
   if (generation === undefined) return state
   const timer = state.timer + 1
-  return { ...closeDraining(rest), timer, draining: { generation, timer, until: at + state.settings.drain } }
+  return { ...closeDraining(unrouted), timer, draining: { generation, timer, until: at + state.settings.drain } }
 }
 
 const closeAll = (state: State, at: number): State => closeRouted(closeOpening(closeDraining(state), at), at)

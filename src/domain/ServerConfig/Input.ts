@@ -4,15 +4,13 @@
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
-import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { reveal, type Text } from "../Secrets.js"
+import { isText, reveal, type Text } from "../Secrets.js"
+import { defaults } from "./defaults.js"
 
 /** A key that may be left out, with the words an editor shows for it. */
 const key = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optional(schema).annotations({ description })
-
-const isText = (value: unknown): value is Text => typeof value === "string" || Redacted.isRedacted(value)
 
 /** Texts that hold a secret may be given redacted. */
 const TextInput = Schema.declare(isText, {
@@ -25,7 +23,8 @@ const TextRecord = Schema.Record({ key: Schema.String, value: TextInput }).annot
   description: "an object of strings"
 })
 
-const parseMillis = (input: number | string): number => {
+/** Not a number where it is no duration. */
+export const toMillis = (input: number | string): number => {
   if (typeof input === "number") return input
   if (/^\d+(\.\d+)?$/.test(input)) return Number(input)
   return Option.match(Duration.decodeUnknown(input), { onNone: () => Number.NaN, onSome: Duration.toMillis })
@@ -40,7 +39,7 @@ const parseMillis = (input: number | string): number => {
 export const Millis = Schema.Union(Schema.Number, Schema.String)
   .pipe(
     Schema.filter((input) => {
-      const millis = parseMillis(input)
+      const millis = toMillis(input)
       return Number.isFinite(millis) && millis > 0
     })
   )
@@ -58,8 +57,6 @@ export const Millis = Schema.Union(Schema.Number, Schema.String)
       ]
     }
   })
-
-export const toMillis = (input: typeof Millis.Type): number => parseMillis(input)
 
 const Count = Schema.Number.pipe(Schema.filter((value) => Number.isSafeInteger(value) && value >= 0)).annotations({
   description: "a whole number, 0 or more",
@@ -109,10 +106,13 @@ const Name = Schema.NonEmptyString.annotations({ description: "a non-empty strin
 export const Timeout = Schema.Union(
   Millis,
   Schema.Struct({
-    connect: key(Millis, "From the start of the attempt until the catalog is fetched. Default 30 seconds."),
-    list: key(Millis, "For one list of tools, resources or prompts. Default 30 seconds."),
-    call: key(Millis, "For a call without a sign of progress. Default 30 seconds."),
-    total: key(Millis, "For a call in all. Default 30 minutes.")
+    connect: key(
+      Millis,
+      `From the start of the attempt until the catalog is fetched. Default ${defaults.timeout.connect}.`
+    ),
+    list: key(Millis, `For one list of tools, resources or prompts. Default ${defaults.timeout.list}.`),
+    call: key(Millis, `For a call without a sign of progress. Default ${defaults.timeout.call}.`),
+    total: key(Millis, `For a call in all. Default ${defaults.timeout.total}, or "call" where that is longer.`)
   })
 )
 
@@ -121,16 +121,22 @@ export const Timeout = Schema.Union(
  * @category inputs
  */
 export const Restart = Schema.Struct({
-  base: key(Millis, "Upper bound of the second delay; the first restart is immediate. Default 500."),
-  factor: key(Factor, "Growth of the bound. Default 2."),
-  cap: key(Millis, "No delay is longer. Default 60000."),
-  stableAfter: key(Millis, "Uptime after which failures are forgotten. Default 60000."),
+  base: key(
+    Millis,
+    `Upper bound of the second delay; the first restart is immediate. Default ${defaults.restart.base}.`
+  ),
+  factor: key(Factor, `Growth of the bound. Default ${defaults.restart.factor}.`),
+  cap: key(Millis, `No delay is longer. Default ${defaults.restart.cap}.`),
+  stableAfter: key(Millis, `Uptime after which failures are forgotten. Default ${defaults.restart.stableAfter}.`),
   maxRestarts: key(
     Schema.Union(Count, Schema.Literal("none")),
-    'More restarts than this within "window" and the server is given up. Default 5 (local), "none" (remote).'
+    `More restarts than this within "window" and the server is given up. Default ${defaults.maxRestarts.local} (local), "none" (remote).`
   ),
-  window: key(Millis, "The time over which restarts are counted. Default 60000."),
-  cooldown: key(Millis, "A server that was given up is tried once more after this. Default 300000.")
+  window: key(Millis, `The time over which restarts are counted. Default ${defaults.restart.window}.`),
+  cooldown: key(
+    Millis,
+    `A server that was given up is tried once more after this. Default ${defaults.restart.cooldown}.`
+  )
 })
 
 /**
@@ -140,8 +146,8 @@ export const Restart = Schema.Struct({
 export const Health = Schema.Union(
   Schema.Boolean,
   Schema.Struct({
-    interval: key(Millis, "Pause between two checks of an idle connection. Default 30000."),
-    timeout: key(Millis, "How long an answer may take. Default 5000.")
+    interval: key(Millis, `Pause between two checks of an idle connection. Default ${defaults.health.interval}.`),
+    timeout: key(Millis, `How long an answer may take. Default ${defaults.health.timeout}.`)
   })
 )
 
@@ -159,7 +165,7 @@ export const OAuth = Schema.Union(
       HttpUrl,
       "Where the browser comes back to. Default http://127.0.0.1:<callbackPort>/mcp/oauth/callback."
     ),
-    callbackPort: key(Port, "The port of the callback listener. Default 19876."),
+    callbackPort: key(Port, `The port of the callback listener. Default ${defaults.callbackPort}.`),
     clientMetadataUrl: key(HttpUrl, "A client ID metadata document."),
     authorizationUrl: key(HttpUrl, "For servers that publish no metadata."),
     tokenUrl: key(HttpUrl, "For servers that publish no metadata."),
@@ -183,7 +189,7 @@ const shared = {
     Schema.Literal("overlap", "stop-first"),
     'Whether a changed server starts beside the old one. Default "overlap", "stop-first" for exclusive ones.'
   ),
-  catalogTtl: key(Millis, "Lists are fetched again after this. Default 1 hour.")
+  catalogTtl: key(Millis, `Lists are fetched again after this. Default ${defaults.catalogTtl}.`)
 }
 
 const common = {
@@ -201,6 +207,13 @@ const common = {
   secrets: key(Schema.Array(TextInput), "Further texts to hide wherever they appear.")
 }
 
+const Command = Schema.Union(
+  TextInput.pipe(Schema.filter((program) => reveal(program) !== "")),
+  Schema.Array(TextInput)
+    .pipe(Schema.filter(([program]) => program !== undefined && reveal(program) !== ""))
+    .annotations({ jsonSchema: { type: "array", minItems: 1, items: { type: "string" } } })
+).annotations({ description: "a program, or an array of a program and its arguments" })
+
 /**
  * A server that is a process of ours.
  *
@@ -209,12 +222,7 @@ const common = {
  */
 export const Local = Schema.Struct({
   type: key(Schema.Literal("local", "stdio"), "A server that is started as a process."),
-  command: Schema.propertySignature(
-    Schema.Union(
-      TextInput.pipe(Schema.filter((text) => text !== "")),
-      Schema.NonEmptyArray(TextInput).annotations({ description: "a non-empty array of strings" })
-    ).annotations({ description: "the program, or an array of program and arguments" })
-  ).annotations({ description: "The program, or program and arguments." }),
+  command: Schema.propertySignature(Command).annotations({ description: "The program, or program and arguments." }),
   args: key(Schema.Array(TextInput), "Further arguments."),
   environment: key(TextRecord, "Environment variables of the process."),
   env: key(TextRecord, 'The same as "environment".'),

@@ -15,8 +15,8 @@ import { InvalidConfig } from "../Errors/command.js"
 import { describeType, type Issue, renderPath } from "../Issue.js"
 import { nearest } from "../nearest.js"
 import { findingsOf } from "../parseIssues.js"
-import { defaultPolicy } from "../RestartPolicy.js"
-import { minLength, reveal, type Text } from "../Secrets.js"
+import { isText, minLength, reveal, type Text } from "../Secrets.js"
+import { defaults as builtIn } from "./defaults.js"
 import * as Input from "./Input.js"
 import type { Common, Local, OAuthSettings, Remote, ServerConfig } from "./model.js"
 
@@ -43,8 +43,7 @@ export const decode = (
   /** For keys that the entry leaves out. */
   defaults: Defaults = {}
 ): Either.Either<Decoded, InvalidConfig> => {
-  const invalid = (...issues: readonly [Issue, ...ReadonlyArray<Issue>]) =>
-    Either.left(new InvalidConfig({ server, issues: [...issues] }))
+  const invalid = (...issues: ReadonlyArray<Issue>) => Either.left(new InvalidConfig({ server, issues }))
   if (server.trim() === "") return invalid({ path: [], expected: "a server name", found: "an empty name" })
   if (Input.isSwitch(input)) return Either.right({ config: Option.none(), warnings: [] })
 
@@ -56,10 +55,10 @@ export const decode = (
       }))
     case "remote":
       return Either.flatMap(parse(server, Input.Remote, input), ({ value, warnings }) => {
-        const [first, ...more] = headerIssues(value.headers)
-        return first === undefined
+        const issues = headerIssues(value.headers)
+        return issues.length === 0
           ? Either.right({ config: Option.some(toRemote(value, defaults)), warnings })
-          : invalid(first, ...more)
+          : invalid(...issues)
       })
     case "type":
       return invalid(wrongType((input as { readonly type: unknown }).type))
@@ -136,7 +135,7 @@ const parse = <A, I>(
   if (Either.isRight(lenient))
     return Either.right({ value: lenient.right, warnings: unknownKeys.map(unknownKey(schema)) })
   const explained = issues.map((issue) => defined({ ...issue, hint: misspelling(issue, unknownKeys) }))
-  return Either.left(new InvalidConfig({ server, issues: explained as [Issue, ...Array<Issue>] }))
+  return Either.left(new InvalidConfig({ server, issues: explained as ReadonlyArray<Issue> }))
 }
 
 /** A key that is missing may be there under a wrong name. */
@@ -200,7 +199,9 @@ const localWarnings = ({ args, command, env, environment }: typeof Input.Local.T
 
 const toLocal = (input: typeof Input.Local.Type, defaults: Defaults): Local => {
   const conceal = concealing(input.secrets)
-  const [command, ...args] = isText(input.command) ? [input.command] : input.command
+  const words = isText(input.command) ? [input.command] : input.command
+  // the schema has seen to it that there is a program
+  const [command, ...args] = words as readonly [Text, ...ReadonlyArray<Text>]
   return {
     _tag: "Local",
     command: conceal(command),
@@ -208,7 +209,7 @@ const toLocal = (input: typeof Input.Local.Type, defaults: Defaults): Local => {
     environment: Record.map({ ...input.env, ...input.environment }, redact),
     inheritEnv: input.inheritEnv ?? defaults.inheritEnv ?? false,
     ...defined({ cwd: input.cwd }),
-    ...toCommon(input, defaults, 5)
+    ...toCommon(input, defaults, builtIn.maxRestarts.local)
   }
 }
 
@@ -217,28 +218,20 @@ const toRemote = (input: typeof Input.Remote.Type, defaults: Defaults): Remote =
   transport: input.type === "sse" ? "sse" : input.type === undefined || input.type === "remote" ? "auto" : "http",
   url: concealing(input.secrets)(input.url),
   headers: Record.map(input.headers ?? {}, redact),
-  oauth: toOAuth(input.oauth ?? true),
+  oauth: toOAuth(input.oauth ?? true, concealing(input.secrets)),
   ...defined({ caFile: input.caFile }),
-  ...toCommon(input, defaults, Number.POSITIVE_INFINITY)
+  ...toCommon(input, defaults, builtIn.maxRestarts.remote)
 })
 
-const toOAuth = (input: typeof Input.OAuth.Type): OAuthSettings | false => {
+const toOAuth = (input: typeof Input.OAuth.Type, conceal: (text: Text) => Text): OAuthSettings | false => {
   if (input === false) return false
-  const {
-    callbackPort = 19_876,
-    clientSecret,
-    grant = "authorization_code",
-    privateKeyPem,
-    ...rest
-  } = input === true ? {} : input
+  const { alg, callbackPort, clientSecret, grant, privateKeyPem, scope, ...texts } = input === true ? {} : input
   return {
-    ...defined(rest),
-    callbackPort,
-    grant,
-    ...defined({
-      clientSecret: clientSecret === undefined ? undefined : redact(clientSecret),
-      privateKeyPem: privateKeyPem === undefined ? undefined : redact(privateKeyPem)
-    })
+    callbackPort: callbackPort ?? builtIn.callbackPort,
+    grant: grant ?? "authorization_code",
+    ...Record.map(defined(texts) as Record<string, Text>, conceal),
+    ...Record.map(defined({ clientSecret, privateKeyPem }) as Record<string, Text>, redact),
+    ...defined({ alg, scope })
   }
 }
 
@@ -253,18 +246,18 @@ const toCommon = (input: CommonInput, defaults: Defaults, maxRestarts: number): 
     exclusive,
     protocol: input.protocol ?? defaults.protocol ?? "auto",
     replace: input.replace ?? (exclusive ? "stop-first" : (defaults.replace ?? "overlap")),
-    concurrency: input.concurrency ?? defaults.concurrency ?? Number.POSITIVE_INFINITY,
-    catalogTtl: Input.toMillis(input.catalogTtl ?? defaults.catalogTtl ?? 3_600_000),
+    concurrency: input.concurrency ?? defaults.concurrency ?? builtIn.concurrency,
+    catalogTtl: Input.toMillis(input.catalogTtl ?? defaults.catalogTtl ?? builtIn.catalogTtl),
     timeout: toTimeout(input.timeout, defaults.timeout),
     health: toHealth(input.health, defaults.health),
     restart: {
-      base: Input.toMillis(restart.base ?? defaultPolicy.base),
-      factor: restart.factor ?? defaultPolicy.factor,
-      cap: Input.toMillis(restart.cap ?? defaultPolicy.cap),
-      stableAfter: Input.toMillis(restart.stableAfter ?? defaultPolicy.stableAfter),
+      base: Input.toMillis(restart.base ?? builtIn.restart.base),
+      factor: restart.factor ?? builtIn.restart.factor,
+      cap: Input.toMillis(restart.cap ?? builtIn.restart.cap),
+      stableAfter: Input.toMillis(restart.stableAfter ?? builtIn.restart.stableAfter),
       maxRestarts: restart.maxRestarts === "none" ? Number.POSITIVE_INFINITY : (restart.maxRestarts ?? maxRestarts),
-      window: Input.toMillis(restart.window ?? defaultPolicy.window),
-      cooldown: Input.toMillis(restart.cooldown ?? defaultPolicy.cooldown)
+      window: Input.toMillis(restart.window ?? builtIn.restart.window),
+      cooldown: Input.toMillis(restart.cooldown ?? builtIn.restart.cooldown)
     },
     tools: input.tools ?? {},
     secrets: (input.secrets ?? []).map(redact),
@@ -276,13 +269,13 @@ type TimeoutInput = typeof Input.Timeout.Type
 
 const toTimeout = (input: TimeoutInput = {}, defaults: TimeoutInput = {}): Common["timeout"] => {
   const limits = { ...eachLimit(defaults), ...eachLimit(input) }
-  const call = Input.toMillis(limits.call ?? 30_000)
+  const call = Input.toMillis(limits.call ?? builtIn.timeout.call)
   return {
-    connect: Input.toMillis(limits.connect ?? 30_000),
-    list: Input.toMillis(limits.list ?? 30_000),
+    connect: Input.toMillis(limits.connect ?? builtIn.timeout.connect),
+    list: Input.toMillis(limits.list ?? builtIn.timeout.list),
     call,
     // somebody who lets a call be silent for an hour does not want it ended after half of one
-    total: limits.total === undefined ? Math.max(1_800_000, call) : Input.toMillis(limits.total)
+    total: limits.total === undefined ? Math.max(builtIn.timeout.total, call) : Input.toMillis(limits.total)
   }
 }
 
@@ -294,14 +287,15 @@ type HealthInput = typeof Input.Health.Type
 
 const toHealth = (input: HealthInput | undefined, defaults: HealthInput = true): Common["health"] => {
   if ((input ?? defaults) === false) return false
-  const { interval = 30_000, timeout = 5_000 } = { ...details(defaults), ...details(input) }
+  const { interval = builtIn.health.interval, timeout = builtIn.health.timeout } = {
+    ...details(defaults),
+    ...details(input)
+  }
   return { interval: Input.toMillis(interval), timeout: Input.toMillis(timeout) }
 }
 
 const details = (input: HealthInput | undefined): Exclude<HealthInput, boolean> =>
   typeof input === "object" ? defined(input) : {}
-
-const isText = (input: unknown): input is Text => typeof input === "string" || Redacted.isRedacted(input)
 
 const redact = (text: Text): Redacted.Redacted<string> => (typeof text === "string" ? Redacted.make(text) : text)
 

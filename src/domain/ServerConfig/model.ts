@@ -1,14 +1,22 @@
 /**
  * One server's settings in the one form everything works with: every default filled in, durations in milliseconds, secrets
- * redacted.
+ * redacted. What has no default is absent, what has no limit is `Infinity`, what is switched off is `false`.
  */
 import * as Schema from "effect/Schema"
 import { RestartPolicy } from "../RestartPolicy.js"
+import { reveal } from "../Secrets.js"
 
 const Secret = Schema.RedactedFromSelf(Schema.String)
 
-/** Plain unless somebody gave it redacted or it has a secret in it. */
-const Text = Schema.Union(Schema.String, Secret)
+/** Plain unless somebody gave it redacted or it has a secret in it, which makes no difference to what it says. */
+const Text = Schema.Union(Schema.String, Secret).annotations({
+  equivalence: () => (a, b) => reveal(a) === reveal(b)
+})
+
+/** The last match wins: the same patterns in another order are another filter. */
+const Globs = Schema.Record({ key: Schema.String, value: Schema.Boolean }).annotations({
+  equivalence: () => (a, b) => JSON.stringify(Object.entries(a)) === JSON.stringify(Object.entries(b))
+})
 
 const Millis = Schema.Number.pipe(Schema.positive())
 
@@ -27,7 +35,7 @@ const common = {
   restart: RestartPolicy,
   /** Absent is never. */
   idleStop: Schema.optionalWith(Millis, { exact: true }),
-  tools: Schema.Record({ key: Schema.String, value: Schema.Boolean }),
+  tools: Globs,
   /** Absent is the working directory. */
   roots: Schema.optionalWith(Schema.Array(Schema.String), { exact: true }),
   /** Texts to hide besides those that are secret by where they stand. */
