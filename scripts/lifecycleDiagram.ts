@@ -77,6 +77,7 @@ function* happenings(state: Lifecycle.State, at: number): Iterable<readonly [wor
     disabled === undefined ? "disabled by config" : "enabled by config",
     configure("settings", disabled === undefined ? { ...enabled, disabled: "config" } : enabled)
   ]
+  if (enabled.lazy) yield ["no longer lazy", configure("settings", { ...state.settings, lazy: false })]
   yield ["logged in", { _tag: "CredentialsChanged", ...stamp, revoked: false }]
   yield ["logged out", { _tag: "CredentialsChanged", ...stamp, revoked: true }]
   const opening = Lifecycle.opening(state)

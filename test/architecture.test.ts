@@ -72,6 +72,8 @@ const pure = new Set([
   "effect/Record",
   "effect/Redacted",
   "effect/Schedule",
+  "effect/ScheduleDecision",
+  "effect/ScheduleInterval",
   "effect/Schema",
   "effect/SchemaAST",
   "leven",

@@ -24,8 +24,18 @@ const defaultLimit = 100_000
  * @since 0.1.0
  * @category formatting
  */
-export const formatContent = (content: ReadonlyArray<unknown>, options?: FormatOptions): string =>
-  truncate(content.map(formatBlock).join("\n"), options?.limit ?? defaultLimit)
+export const formatContent = (content: ReadonlyArray<unknown>, options?: FormatOptions): string => {
+  const limit = options?.limit ?? defaultLimit
+  let beginning = ""
+  let length = 0
+  for (const [index, block] of content.entries()) {
+    const text = `${index === 0 ? "" : "\n"}${formatBlock(block)}`
+    length += text.length
+    // what will not be shown need not be put together
+    if (beginning.length <= limit) beginning += text
+  }
+  return shorten(beginning, length, limit)
+}
 
 const formatBlock = (block: unknown): string => {
   if (!Predicate.isRecord(block)) return "[unknown]"
@@ -59,14 +69,17 @@ const label = (kind: string, detail?: string): string => (detail ? `[${kind}: ${
  * @since 0.1.0
  * @category formatting
  */
-export const truncate = (full: string, limit: number): string => {
+export const truncate = (full: string, limit: number): string => shorten(full, full.length, limit)
+
+/** Shortens a text of which only the beginning may be at hand. */
+const shorten = (beginning: string, length: number, limit: number): string => {
   const room = limit >= 0 ? Math.floor(limit) : 0
-  if (full.length <= room) return full
+  if (length <= room) return beginning
   // the notice is longest when nothing is kept: with that much room reserved, the real one always fits
-  const reserved = notice(full.length).length
-  if (room < reserved) return full.slice(0, boundary(full, room))
-  const kept = boundary(full, room - reserved)
-  return full.slice(0, kept) + notice(full.length - kept)
+  const reserved = notice(length).length
+  if (room < reserved) return beginning.slice(0, boundary(beginning, room))
+  const kept = boundary(beginning, room - reserved)
+  return beginning.slice(0, kept) + notice(length - kept)
 }
 
 const notice = (missing: number): string => `\n[… ${missing} more characters]`

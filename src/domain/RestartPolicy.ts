@@ -3,7 +3,10 @@
  *
  * @since 0.1.0
  */
+import * as Either from "effect/Either"
 import * as Schedule from "effect/Schedule"
+import * as ScheduleDecision from "effect/ScheduleDecision"
+import * as ScheduleInterval from "effect/ScheduleInterval"
 import * as Schema from "effect/Schema"
 
 /**
@@ -114,17 +117,28 @@ export const isExhausted = (policy: RestartPolicy, restarts: ReadonlyArray<numbe
   recent(policy, restarts, now).length >= policy.maxRestarts
 
 /**
- * The same pauses as a `Schedule`, for retrying something of your own in the rhythm of a server. It ends after
- * `maxRestarts` in a row and starts over after `stableAfter` without a failure. The supervisor itself does not use it:
- * there a restart is one decision of the lifecycle, not a loop.
+ * The same pauses as a `Schedule`, for retrying something of your own in the rhythm of a server. It ends where a server would be
+ * given up, and starts over after `stableAfter` without a failure. The supervisor itself does not use it: there a restart is
+ * one decision of the lifecycle, not a loop.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const toSchedule = (policy: RestartPolicy): Schedule.Schedule<number> =>
-  Schedule.forever.pipe(
-    Schedule.addDelay((restarts) => ceiling(policy, restarts + 1)),
-    Schedule.jitteredWith({ min: 0, max: 1 }),
-    Schedule.whileOutput((restarts) => restarts < policy.maxRestarts),
-    Schedule.resetAfter(policy.stableAfter)
-  )
+  Schedule.makeWithState<Attempts, unknown, number>(
+    { failures: 0, restarts: [], startedAt: Number.POSITIVE_INFINITY },
+    (now, _, state) => {
+      const failures = now - state.startedAt >= policy.stableAfter ? 1 : state.failures + 1
+      if (isExhausted(policy, state.restarts, now)) return Either.right([state, failures, ScheduleDecision.done])
+      const startedAt = now + ceiling(policy, failures)
+      const next = { failures, startedAt, restarts: [...recent(policy, state.restarts, now), now] }
+      return Either.right([next, failures, ScheduleDecision.continueWith(ScheduleInterval.after(startedAt))])
+    }
+  ).pipe(Schedule.jitteredWith({ min: 0, max: 1 }))
+
+interface Attempts {
+  readonly failures: number
+  readonly restarts: ReadonlyArray<number>
+  /** When the last attempt was started at the latest. */
+  readonly startedAt: number
+}

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Redacted from "effect/Redacted"
-import { findSecrets, placeholderFor, type Range } from "./Secrets/match.js"
+import { matcher, type Range } from "./Secrets/match.js"
 
 /**
  * A text of a configuration that may have to stay hidden.
@@ -83,9 +83,7 @@ export const union = (...all: ReadonlyArray<Secrets>): Secrets => make(all.flatM
  */
 export const scrub = (secrets: Secrets): ((text: string) => string) => {
   if (secrets.values.length === 0) return (text) => text
-  const values = secrets.values.map((value) => Redacted.value(value))
-  const find = findSecrets(values)
-  const placeholder = placeholderFor(values)
+  const { find, placeholder } = matcher(secrets.values.map((value) => Redacted.value(value)))
   return (text) => {
     // taking one secret out can leave half of an escape behind that reads as another: look again until there is none
     let clean = text
@@ -106,45 +104,61 @@ const replace = (text: string, ranges: ReadonlyArray<Range>, placeholder: string
 
 /**
  * A secret is also recognised by what it is made of: the lines of a key file (a log shows one at a time), the value of a
- * header, the credential behind an authorization scheme, user, password and query values of a URL.
+ * header line, the credential behind an authorization scheme, the password of a pair, what a URL carries.
  */
 function* parts(value: string): Iterable<string> {
-  yield value
   const lines = value.split(/[\r\n]+/)
-  if (lines.length > 1) for (const line of lines) yield* parts(line.trim())
-  const tail = /^(?:[\w.-]+:\s*(?!\/)|(?:bearer|basic|token|apikey|digest)\s+)(\S.*)$/is.exec(value)
-  if (tail !== null) yield* parts(tail[1]!)
-  yield* ofUrl(value)
+  for (const part of lines.length > 1 ? [value, ...lines] : lines) {
+    yield part
+    yield part.trim()
+    yield* credentials(part.trim())
+    yield* ofUrl(part.trim())
+  }
+}
+
+function* credentials(value: string): Iterable<string> {
+  const [, headerValue] = /^[\w-]+:\s+(\S.*)$/s.exec(value) ?? []
+  const [, credential] = /^(?:bearer|basic|token|apikey|digest)\s+(\S.*)$/is.exec(headerValue ?? value) ?? []
+  const [, password] = /^[^:\s]+:([^:\s/][^:\s]*)$/.exec(value) ?? []
+  for (const part of [headerValue, credential, password]) if (part !== undefined) yield part
 }
 
 /**
- * What a URL carries besides its address: user, password and the values of its query, raw and decoded.
+ * What a URL carries besides its address: user, password and the values of its query, as they are and decoded.
  *
  * @since 0.1.0
  * @category constructors
  */
 export function* ofUrl(text: string): Iterable<string> {
   if (!URL.canParse(text)) return
-  const url = new URL(text)
-  for (const raw of [url.username, url.password]) yield* [raw, decode(raw)]
-  for (const pair of url.search.slice(1).split("&")) {
-    const raw = pair.slice(pair.indexOf("=") + 1)
-    yield* [raw, decode(raw)]
+  const { password, search, username } = new URL(text)
+  // as it stands in the text, too: parsing changes the spelling of some characters
+  const [, user = "", secret = ""] = /^[^/?#]*\/\/([^/?#:@]*)(?::([^/?#]*))?@/.exec(text) ?? []
+  const [, query = ""] = /\?([^#]*)/.exec(text) ?? []
+  const values = [search.slice(1), query].flatMap((part) => part.split("&").map((pair) => pair.replace(/^[^=]*=/, "")))
+  for (const raw of [username, password, user, secret, ...values]) {
+    yield raw
+    yield decode(raw)
+    yield decode(raw.replaceAll("+", " "))
   }
 }
 
-const decode = (raw: string): string => {
-  try {
-    return decodeURIComponent(raw)
-  } catch {
-    return raw
-  }
-}
+/** Undoes the escapes that are right and leaves the others. */
+const decode = (raw: string): string =>
+  raw.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes)
+    } catch {
+      return escapes
+    }
+  })
 
-const sensitiveFlag = /token|secret|passw|passphrase|api-?key|auth|credential|bearer|header|^H$/i
+const sensitiveFlag =
+  /token|secret|passw|passphrase|pwd|(?:api|access|private)[-_]?key|auth|credential|bearer|header|^pat$|^H$/i
 
 /**
- * The values that a command line carries behind flags such as `--token` or `--api-key=`, and in URLs.
+ * The values that a command line carries behind flags such as `--token` or `--api-key=`, in environment variables such as
+ * `TOKEN=…`, and in URLs.
  *
  * @since 0.1.0
  * @category constructors
@@ -156,7 +170,9 @@ export function* ofArguments(args: ReadonlyArray<Text>): Iterable<Text> {
       continue
     }
     const [, flag, value] = /^--?([^=\s]+)(?:=(.*))?$/s.exec(arg) ?? []
-    if (flag !== undefined && sensitiveFlag.test(flag)) yield value ?? args[index + 1] ?? ""
+    const [, variable] = /^[A-Za-z_]\w*=(.*)$/s.exec(value ?? arg) ?? []
+    if (variable !== undefined) yield variable
+    else if (flag !== undefined && sensitiveFlag.test(flag)) yield value ?? args[index + 1] ?? ""
     else yield* ofUrl(value ?? arg)
   }
 }

@@ -7,7 +7,7 @@
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"
-import picomatch from "picomatch"
+import { glob } from "./glob.js"
 
 /**
  * A tool as its server calls it.
@@ -172,28 +172,10 @@ export const filter = (filters: Filters): ((ref: Ref) => boolean) => {
  * @category filters
  */
 export const unmatched = (globs: Globs, names: ReadonlyArray<string>): ReadonlyArray<string> =>
-  Object.keys(globs).filter((pattern) => !names.some(matcher(pattern)))
+  Object.keys(globs).filter((pattern) => !names.some(glob(pattern)))
 
 const rulesOf = (globs: Globs | undefined, subject: (ref: Ref) => string) =>
   Object.entries(globs ?? {}).map(([pattern, enabled]) => {
-    const matches = matcher(pattern)
+    const matches = glob(pattern)
     return { enabled, matches: (ref: Ref) => matches(subject(ref)) }
   })
-
-/** Names are not paths: `*` and `?` match slashes, dots and line breaks too. A pattern no glob can be is taken literally. */
-const matcher = (pattern: string): ((name: string) => boolean) => {
-  if (pattern === "" || pattern.length > maxPatternLength) return (name) => name === pattern
-  const matches = picomatch(withoutSlashes(pattern), {
-    bash: true,
-    dot: true,
-    flags: "s",
-    nonegate: true,
-    windows: false
-  })
-  return (name) => matches(withoutSlashes(name))
-}
-
-/** To picomatch a slash is special; to us it is a letter like any other. */
-const withoutSlashes = (text: string): string => text.replaceAll("/", "\u2215")
-
-const maxPatternLength = 65_536

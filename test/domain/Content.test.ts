@@ -34,6 +34,12 @@ describe("formatContent", () => {
     assert.match(shown, /x\n\[… \d+ more characters\]$/)
   })
 
+  it("puts together no more than it shows", () => {
+    const megabyte = { type: "text", text: "x".repeat(1_000_000) }
+    const shown = Content.formatContent(Array.from({ length: 600 }, () => megabyte))
+    assert.match(shown, /\[… 600500\d+ more characters\]$|\[… 599\d+ more characters\]$|\[… 600\d+ more characters\]$/)
+  })
+
   it("cuts before a character that would be halved, with and without room for the notice", () => {
     assert.strictEqual(Content.truncate("🔑🔑", 3), "🔑")
     assert.strictEqual(Content.truncate("🔑", Number.NaN), "")

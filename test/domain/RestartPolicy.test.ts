@@ -37,7 +37,7 @@ describe("restarts", () => {
 })
 
 describe("toSchedule", () => {
-  it.effect("restarts at once, then within growing bounds, and ends after the restarts allowed", () =>
+  it.effect("restarts at once, then within growing bounds, and ends where a server would be given up", () =>
     Effect.gen(function* () {
       const times = yield* attempts(policy, 0, 100_000)
       assert.strictEqual(times.length, 1 + 4)
@@ -47,10 +47,23 @@ describe("toSchedule", () => {
     })
   )
 
+  it.effect("goes on at the cap for as long as it takes, where there is no limit", () =>
+    Effect.gen(function* () {
+      const times = yield* attempts({ ...policy, maxRestarts: Number.POSITIVE_INFINITY }, 0, 600_000)
+      const delays = times.slice(1).map((time, index) => time - times[index]!)
+      // had it started over, there would be more than one restart without a pause
+      assert.strictEqual(delays.filter((delay) => delay === 0).length, 1)
+      assert.isAbove(times.length, 300)
+    })
+  )
+
   it.effect("starts over after enough uptime", () =>
     Effect.gen(function* () {
       const times = yield* attempts({ ...policy, maxRestarts: 1 }, 60_001, 600_000)
-      assert.isAbove(times.length, 5)
+      assert.deepStrictEqual(
+        times,
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((attempt) => attempt * 60_001)
+      )
     })
   )
 })

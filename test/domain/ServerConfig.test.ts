@@ -74,6 +74,11 @@ describe("a local server", () => {
     })
   })
 
+  it("can be switched off in the words of other clients", () => {
+    assert.isFalse(config({ command: "x", disabled: true }).enabled)
+    assert.isTrue(config({ command: "x", disabled: true, enabled: true }).enabled)
+  })
+
   it("stops first when it is exclusive, unless it says otherwise", () => {
     assert.strictEqual(config({ command: "x", exclusive: true }).replace, "stop-first")
     assert.strictEqual(config({ command: "x", exclusive: true, replace: "overlap" }).replace, "overlap")
@@ -178,6 +183,7 @@ describe("an entry that only switches", () => {
   it("is no server and no error", () => {
     assert.deepStrictEqual(decode({ enabled: false }), { config: Option.none(), warnings: [] })
     assert.deepStrictEqual(decode({ enabled: true }), { config: Option.none(), warnings: [] })
+    assert.deepStrictEqual(warnings({ enabled: false, comment: "not now" }), ["unknown key comment; it is ignored"])
   })
 })
 
@@ -204,17 +210,39 @@ describe("an entry that is wrong", () => {
     [{ command: [] }, "command: expected a program, or an array of a program and its arguments, found an empty array"],
     [{ command: [""] }, "found an array"],
     [{ command: Redacted.make("") }, "found a redacted value"],
-    [{ command: Redacted.make(3) }, "found a redacted value"],
+    [
+      { command: Redacted.make(3) },
+      "command: expected plain data: objects, arrays, strings, numbers and booleans, found a redacted value"
+    ],
+    [{ command: "  " }, "found a string"],
+    [{ command: ["x", "a\0b"] }, "command[1]: expected a string, found a string"],
+    [
+      { command: "x", env: { "A=B": "secret" } },
+      'env: expected names of environment variables, found an empty name, or one with "="'
+    ],
+    [{ command: "x", environment: { "": "secret" } }, "environment: expected names of environment variables"],
+    [
+      { command: "x", env: new Map([["A", "secret"]]) },
+      "env: expected plain data: objects, arrays, strings, numbers and booleans, found an object of class Map"
+    ],
+    [{ url: "http://x", headers: new Headers({ A: "secret" }) }, "found an object of class Headers"],
+    [
+      { command: "x", timeout: new Date(0) },
+      "timeout: expected plain data: objects, arrays, strings, numbers and booleans, found an object of class Date"
+    ],
+    [
+      JSON.parse('{"command":"x","env":{"__proto__":"secret"}}'),
+      'env: expected plain data: objects, arrays, strings, numbers and booleans, found a key "__proto__"'
+    ],
+    [{ url: "http://x", headers: { "Authorization: Bearer secret": 3 } }, "headers: expected a string, found a number"],
+    [{ enabled: true, note: 3 }, "found neither"],
     [{ command: ["x", 1] }, "command[1]: expected a string, found a number"],
     [{ command: "x", env: { PORT: 3000 } }, "env.PORT: expected a string, found a number"],
     [{ command: "x", cwd: "" }, "cwd: expected a non-empty string, found an empty string"],
     [{ command: "x", cwd: Redacted.make("x") }, "cwd: expected a non-empty string, found a redacted value"],
     [{ url: "ftp://x" }, "url: expected an http or https URL, found a string"],
     [{ url: "not a url" }, "url: expected an http or https URL, found a string"],
-    [
-      { url: "http://x", headers: { "a b": "x" } },
-      'headers["a b"]: expected a header name, found a name HTTP does not allow'
-    ],
+    [{ url: "http://x", headers: { "a b": "x" } }, "headers: expected header names, found a name HTTP does not allow"],
     [
       { url: "http://x", headers: { A: "x\ny" } },
       "headers.A: expected a header value: printable, on one line, found a string"
@@ -253,6 +281,31 @@ describe("an entry that is wrong", () => {
     ]
   ])("%j says where and what", (input, words) => {
     assert.include(complaint(input), words)
+  })
+
+  it("never shows a value that stands where a name should", () => {
+    const words = complaint({ url: "http://x", headers: { "Authorization: Bearer hunter22": "" } })
+    assert.include(words, 'write name and value apart: "Authorization": "Bearer …"')
+    assert.notInclude(words, "hunter22")
+  })
+
+  it("is one even if it cannot be read or refers to itself", () => {
+    const hostile = {
+      get command(): string {
+        throw new Error("hunter22")
+      }
+    }
+    assert.include(complaint(hostile), "expected plain data, found an object that cannot be read")
+    const cyclic: Record<string, unknown> = { command: "x" }
+    cyclic.timeout = cyclic
+    assert.include(complaint(cyclic), "timeout: expected plain data")
+    const { message } = Either.getOrThrow(Either.flip(ServerConfig.decodeDefaults(new Date(0))))
+    assert.include(message, "found an object of class Date")
+  })
+
+  it("does not have keys that only its prototype has", () => {
+    assert.deepStrictEqual(decode({ enabled: false, ...Object.create({ command: "evil" }) }).config, Option.none())
+    assert.include(complaint(Object.create({ command: "evil" })), "found an object of class Object")
   })
 
   it("has a name of its own", () => {
@@ -428,6 +481,29 @@ describe("the secrets of a config", () => {
       "first line",
       "second line"
     ])
+  })
+
+  it("are values of variables on a command line, and of flags in every spelling", () => {
+    const hides = (...args: ReadonlyArray<string>) => hidden({ command: "docker", args }).includes("ghp_12345678")
+    assert.isTrue(hides("run", "-e", "GITHUB_TOKEN=ghp_12345678"))
+    assert.isTrue(hides("--env=GITHUB_TOKEN=ghp_12345678"))
+    assert.isTrue(hides("--api_key=ghp_12345678"))
+    assert.isTrue(hides("--access-key", "ghp_12345678"))
+    assert.isTrue(hides("--pat", "ghp_12345678"))
+    assert.isTrue(hides("-H", "Authorization: Bearer ghp_12345678"))
+    assert.isFalse(hides("--path", "ghp_12345678"))
+  })
+
+  it("are found however they are spelled or padded", () => {
+    assert.include(hidden({ url: "https://u:100%=secure@h.io/" }), "100%=secure")
+    assert.include(hidden({ url: "https://h.io/?token=ab+cd+ef" }), "ab cd ef")
+    assert.include(hidden({ url: "https://h.io", headers: { Authorization: "Bearer  tok-123456 " } }), "tok-123456")
+    assert.include(hidden({ command: "x", env: { LOGIN: "me:hunter22" } }), "hunter22")
+  })
+
+  it("of a long list of files are the list, not each of its ends", () => {
+    const classpath = Array.from({ length: 5_000 }, (_, index) => `lib-${index}.jar`).join(":")
+    assert.deepStrictEqual(hidden({ command: "java", env: { CLASSPATH: classpath } }), [classpath])
   })
 
   it("are left out of texts", () => {

@@ -48,18 +48,42 @@ describe("filters", () => {
     assert.isFalse(ToolName.filter({ global: { "a b_*": false } })(ref("a b", "c.d")))
   })
 
-  it("match names, not paths", () => {
-    const off = (pattern: string) => ToolName.filter({ global: { [pattern]: false } })
-    assert.isFalse(off("s_*")(ref("s", "a/b")))
-    assert.isFalse(off("s_*")(ref("s", ".hidden")))
-    assert.isFalse(off("s_a?b")(ref("s", "a/b")))
-    assert.isFalse(off("s_./*")(ref("s", "./b")))
-    assert.isFalse(off("*")(ref("s", "a\nb")))
-    assert.isFalse(off("s_{a,b}")(ref("s", "a")))
-    assert.isFalse(off("!s_a")(ref("!s", "a")))
-    assert.isTrue(off("S_*")(ref("s", "a")))
+  it("match names, not paths: no name slips through because it looks like one", () => {
+    const off = (pattern: string) => ToolName.filter({ server: { [pattern]: false } })
+    for (const tool of ["a/b", ".hidden", ".", "..", "../x", "./x", "/../x", "del/../x", "a\nb", "", "\ud800", "🔧"]) {
+      for (const pattern of ["*", "**", "{*,y}"]) assert.isFalse(off(pattern)(ref("s", tool)), `${pattern} ${tool}`)
+    }
+    assert.isFalse(off("a?b")(ref("s", "a/b")))
+    assert.isFalse(off("a?b")(ref("s", "a🔧b")))
+    assert.isFalse(off("del*")(ref("s", "del/../x")))
+  })
+
+  it("know alternatives, ranges and escapes", () => {
+    const off = (pattern: string) => ToolName.filter({ server: { [pattern]: false } })
+    assert.isFalse(off("{read,write}_*")(ref("s", "write_file")))
+    assert.isTrue(off("{read,write}_*")(ref("s", "list_files")))
+    assert.isFalse(off("[a-c]*")(ref("s", "b/x")))
+    assert.isTrue(off("[a-c]*")(ref("s", "d")))
+    assert.isFalse(off("a\\*")(ref("s", "a*")))
+    assert.isTrue(off("a\\*")(ref("s", "ab")))
+    assert.isFalse(off("!a")(ref("s", "!a")))
+    assert.isTrue(off("!a")(ref("s", "b")))
+    assert.isTrue(off("A*")(ref("s", "a")))
     assert.isTrue(off("")(ref("s", "a")))
-    assert.isTrue(off("x".repeat(70_000))(ref("s", "a")))
+    assert.isFalse(off("f(x|y)+[1]")(ref("s", "f(x|y)+1")))
+  })
+
+  it("take what is too complicated literally, and never take long", () => {
+    const off = (pattern: string) => ToolName.filter({ server: { [pattern]: false } })
+    for (const pattern of ["[a]*b*c*d*e*f", "{".repeat(300)]) {
+      assert.isFalse(off(pattern)(ref("s", pattern)))
+      assert.isTrue(off(pattern)(ref("s", "abcdef")))
+    }
+    assert.isTrue(off("[a]*")(ref("s", "a".repeat(129))))
+    assert.isTrue(off("*_*_*_*x")(ref("s", "_".repeat(20_000))))
+    assert.isTrue(off("*a*a*a*a*a*a*b")(ref("s", "a".repeat(20_000))))
+    assert.isTrue(off("(a+)+x")(ref("s", "a".repeat(20_000))))
+    assert.isTrue(off("(".repeat(30_000))(ref("s", "a")))
   })
 
   it("that match nothing can be told", () => {

@@ -220,6 +220,12 @@ describe("commands", () => {
       if (after.settings.disabled === "trust") assert.notInclude(tagsOf(actions), "Open")
     }))
 
+  it("that start a server against its config hold until the config agrees", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "ConfigChanged" || before.intent !== "up" || before.phase._tag === "Removed") return
+      assert.strictEqual(after.intent, event.settings.disabled === "config" ? "up" : "config")
+    }))
+
   it("disable survives every change of config", () =>
     always(({ after, before, event }) => {
       if (before.intent !== "down" || event._tag !== "ConfigChanged" || before.phase._tag === "Removed") return
@@ -234,7 +240,9 @@ describe("commands", () => {
       const under = Lifecycle.pursuit(after)?._tag
       const attempting = under === "Pending" || under === "Opening"
       assert.isTrue(attempting || (event._tag === "Connect" && after.phase._tag === "Serving"))
-      if (event._tag === "Restart") assert.isUndefined(Lifecycle.routed(after))
+      if (event._tag !== "Restart") return
+      assert.isUndefined(Lifecycle.routed(after))
+      assert.isUndefined(after.draining, "a restart does not wait for calls")
     }))
 
   it("given twice are the same as once", () =>
@@ -252,6 +260,8 @@ const parks = (kind: string) => kind !== "transient" && kind !== "session_lost"
 describe("a server that is tried again", () => {
   it("on command, by a new config or by a login starts with a clean slate", () =>
     always(({ after, before, event }) => {
+      if (event._tag === "Connect" && Lifecycle.opening(after) !== undefined)
+        assert.strictEqual(after.streak.failures, 0)
       const fresh = ["Connect", "Restart", "ConfigChanged", "CredentialsChanged", "Enable"].includes(event._tag)
       if (!fresh || !isRunning(after) || !mayRun(after)) return
       const waited = before.phase._tag === "Stopped" || "failure" in (Lifecycle.pursuit(before) ?? {})
@@ -265,7 +275,7 @@ describe("a server that is tried again", () => {
     always(({ after, before, event }) => {
       if (event._tag !== "CredentialsChanged" || event.revoked) return
       const pursuit = Lifecycle.pursuit(before)
-      if (pursuit?._tag !== "Parked" || pursuit.failure.kind === "permanent") return
+      if (pursuit?._tag !== "Parked" || pursuit.failure.kind !== "auth") return
       assert.notStrictEqual(Lifecycle.pursuit(after)?._tag, "Parked")
     }))
 
@@ -284,18 +294,22 @@ describe("a server that is tried again", () => {
         Lifecycle.routed(before)?.generation === event.generation && Lifecycle.pursuit(before) !== undefined
       const timer = Lifecycle.timers(after).find(({ kind }) => kind !== "drain")
       if (lost && !replaced && event.failure.kind === "transient") {
-        assert.isAtLeast(timer?.at ?? 0, event.at + event.failure.retryAfter)
+        const cooldown = timer?.kind === "cooldown" ? before.settings.restart.cooldown : 0
+        assert.isAtLeast(timer?.at ?? 0, event.at + Math.max(event.failure.retryAfter, cooldown))
       }
     }))
 
   it("not by a login that cannot help, but by one that came while it was refused", () =>
     always(({ after, before, event }) => {
       const pursuit = Lifecycle.pursuit(before)
-      if (event._tag === "CredentialsChanged" && !event.revoked && pursuit?._tag === "Parked") {
-        if (pursuit.failure.kind === "permanent") assert.deepStrictEqual(after, before)
+      if (event._tag === "CredentialsChanged" && !event.revoked && pursuit !== undefined && "failure" in pursuit) {
+        if (pursuit._tag !== "Parked" || pursuit.failure.kind !== "auth") assert.deepStrictEqual(after, before)
+      }
+      if (event._tag === "CredentialsChanged" && !event.revoked && pursuit?._tag === "Opening") {
+        assert.deepInclude(Lifecycle.pursuit(after), { generation: pursuit.generation, loggedIn: true })
       }
       if (event._tag === "Lost" && pursuit?._tag === "Opening" && pursuit.generation === event.generation) {
-        const refused = event.failure.kind === "auth" || event.failure.kind === "registration"
+        const refused = event.failure.kind === "auth"
         assert.strictEqual(
           Lifecycle.pursuit(after)?._tag === "Parked",
           parks(event.failure.kind) && !(refused && pursuit.loggedIn)
@@ -379,8 +393,11 @@ describe("a lazy server", () => {
         before.phase._tag === "Serving" &&
         before.phase.replacement === undefined &&
         before.phase.routed.generation === event.generation
-      if (rests) assert.strictEqual(after.phase._tag, "Resting")
-      else assert.deepStrictEqual(after, before)
+      if (rests) {
+        assert.strictEqual(after.phase._tag, "Resting")
+        assert.strictEqual(after.draining?.generation, event.generation)
+        assert.strictEqual(after.streak.failures, 0)
+      } else assert.deepStrictEqual(after, before)
     }))
 })
 

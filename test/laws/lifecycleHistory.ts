@@ -36,7 +36,7 @@ const failures: ReadonlyArray<Failure.Failure> = [
   failureOf("transient"),
   failureOf("session_lost"),
   { ...failureOf("transient"), retryAfter: 3_000 },
-  { ...failureOf("transient"), retryAfter: 100 },
+  { ...failureOf("transient"), retryAfter: 60_000 },
   { ...failureOf("transient"), exitCode: 1, stderr: "no" },
   { ...failureOf("auth"), scope: "read", hint: "log in" },
   failureOf("registration"),

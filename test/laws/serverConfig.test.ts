@@ -3,7 +3,9 @@ import { Arbitrary, Either, FastCheck as fc, Inspectable, Option, Redacted } fro
 import { Secrets, ServerConfig, ToolName } from "../../src/index.js"
 import { runs } from "./runs.js"
 
-const name = fc.string({ minLength: 1, maxLength: 10 })
+const name = fc
+  .string({ minLength: 1, maxLength: 10 })
+  .filter((text) => text.trim() !== "" && !text.includes("=") && text !== "__proto__")
 const value = fc.string({ maxLength: 20 })
 const duration = fc.oneof(
   fc.integer({ min: 1, max: 1_000_000 }),

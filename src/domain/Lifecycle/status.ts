@@ -80,7 +80,7 @@ const failing = (state: State, pursuit: Extract<Pursuit, { readonly failure: unk
  * @category models
  */
 export interface Replacement {
-  /** The newest attempt. */
+  /** Of the attempt under way, the last one that failed, or the next one. */
   readonly generation: number
   readonly error?: string | undefined
   readonly retryAt?: number | undefined
@@ -96,7 +96,7 @@ export const replacement = ({ generation, phase }: State): Replacement | undefin
   if (phase._tag !== "Serving" || phase.replacement === undefined) return undefined
   const pursuit = phase.replacement
   return {
-    generation,
+    generation: pursuit._tag === "Pending" ? generation + 1 : generation,
     ...defined({
       error: "failure" in pursuit ? pursuit.failure.error : undefined,
       retryAt: "until" in pursuit ? pursuit.until : undefined

@@ -152,7 +152,10 @@ const hurry = (state: State, at: number): State => {
 const connect = (state: State, at: number): State => {
   if (isBlocked(state)) return state
   const down = state.phase._tag === "Stopped" || state.phase._tag === "Resting"
-  return down ? seek(wanted(state), at) : hurry(wanted(state), at)
+  const sought = down ? seek(wanted(state), at) : hurry(wanted(state), at)
+  // an attempt under way is as good as a new one, and counts as one
+  const underWay = pursuit(sought)?._tag === "Opening" || pursuit(sought)?._tag === "Pending"
+  return underWay ? { ...sought, streak: freshStreak } : sought
 }
 
 const configure = (before: State, { at, change, settings }: EventOf<"ConfigChanged">): State => {
@@ -178,7 +181,7 @@ const reauthenticate = (state: State, { at, revoked }: EventOf<"CredentialsChang
     return inUse ? seek(closeOpening(drainRouted(state, at), at), at) : state
   }
   if (current?._tag === "Opening") return pursue(state, { ...current, loggedIn: true })
-  return current?._tag === "Parked" && current.failure.kind === "permanent" ? state : hurry(state, at)
+  return current?._tag === "Parked" && current.failure.kind === "auth" ? hurry(state, at) : state
 }
 
 // --- failing --------------------------------------------------------------------------------------------------------
@@ -188,8 +191,7 @@ const lose = (state: State, event: EventOf<"Lost">): State => {
   if (opening(state) === generation) {
     const closed = closeOpening(state, at)
     // refused for want of a login that has come meanwhile: that is no longer true
-    const outdated = attempt(state)?.loggedIn && (failure.kind === "auth" || failure.kind === "registration")
-    return outdated ? seek(closed, at) : fail(closed, event, 0)
+    return attempt(state)?.loggedIn && failure.kind === "auth" ? seek(closed, at) : fail(closed, event, 0)
   }
   if (state.draining?.generation === generation) return closeDraining(state)
   const link = routed(state)

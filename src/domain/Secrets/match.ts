@@ -36,20 +36,28 @@ const needlesOf = (secrets: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set(secrets.flatMap(spellings).flatMap((spelling) => [spelling, ...base64Cores(spelling)]))
 ]
 
-/** Finds everything in a text that gives a secret away, as ranges in order that neither overlap nor touch. */
-export const findSecrets = (secrets: ReadonlyArray<string>): ((text: string) => ReadonlyArray<Range>) => {
+/** Finds secrets, and knows what can stand in their place. */
+export interface Matcher {
+  /** Everything in a text that gives a secret away, as ranges in order that neither overlap nor touch. */
+  readonly find: (text: string) => ReadonlyArray<Range>
+  readonly placeholder: string
+}
+
+export const matcher = (secrets: ReadonlyArray<string>): Matcher => {
   const needles = needlesOf(secrets)
-  return (text) => {
-    const found: Array<Range> = []
-    for (const view of viewsOf(text)) {
-      for (const needle of needles) {
-        for (let at = view.text.indexOf(needle); at !== -1; at = view.text.indexOf(needle, at + 1)) {
-          found.push([view.from(at), view.to(at + needle.length - 1)])
-        }
+  return { find: finder(needles), placeholder: placeholderFor(needles) }
+}
+
+const finder = (needles: ReadonlyArray<string>) => (text: string) => {
+  const found: Array<Range> = []
+  for (const view of viewsOf(text)) {
+    for (const needle of needles) {
+      for (let at = view.text.indexOf(needle); at !== -1; at = view.text.indexOf(needle, at + needle.length)) {
+        found.push([view.from(at), view.to(at + needle.length - 1)])
       }
     }
-    return merge(found)
   }
+  return merge(found)
 }
 
 const merge = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
@@ -64,10 +72,9 @@ const merge = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
 
 /** Whether the two can share a character somewhere in a text, so that one would bring the other about. */
 const canOverlap = (placeholder: string, needle: string): boolean => {
-  for (let shift = 1 - needle.length; shift < placeholder.length; shift++) {
-    const from = Math.max(0, shift)
-    const to = Math.min(placeholder.length, shift + needle.length)
-    if (placeholder.slice(from, to) === needle.slice(from - shift, to - shift)) return true
+  if (needle.includes(placeholder) || placeholder.includes(needle)) return true
+  for (let length = 1; length < placeholder.length; length++) {
+    if (needle.startsWith(placeholder.slice(-length)) || needle.endsWith(placeholder.slice(0, length))) return true
   }
   return false
 }
@@ -76,8 +83,7 @@ const canOverlap = (placeholder: string, needle: string): boolean => {
  * What stands in place of a secret. A secret can be any text, also a part of the usual placeholder: then another one is
  * taken, in the end a character that no secret contains.
  */
-export const placeholderFor = (secrets: ReadonlyArray<string>): string => {
-  const needles = needlesOf(secrets)
+const placeholderFor = (needles: ReadonlyArray<string>): string => {
   const fits = (placeholder: string) => !needles.some((needle) => canOverlap(placeholder, needle))
   let placeholder = "[redacted]"
   for (let codePoint = 0x2588; !fits(placeholder); codePoint++) placeholder = String.fromCodePoint(codePoint)

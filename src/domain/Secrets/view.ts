@@ -18,20 +18,25 @@ interface Encoding {
 
 const jsonEscapes: Record<string, string> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }
 
+/** One to four bytes that make up one character. */
+const percentEncoded =
+  /%(?:[0-7][\da-f]|[cd][\da-f](?:%[89ab][\da-f])|e[\da-f](?:%[89ab][\da-f]){2}|f[0-7](?:%[89ab][\da-f]){3})/gi
+
+const decodePercent = (encoded: string): string | undefined => {
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return undefined
+  }
+}
+
 const encodings: ReadonlyArray<Encoding> = [
+  { pattern: percentEncoded, decode: decodePercent },
   {
-    // one to four bytes that make up one character
-    pattern:
-      /%(?:[0-7][\da-f]|[cd][\da-f](?:%[89ab][\da-f])|e[\da-f](?:%[89ab][\da-f]){2}|f[0-7](?:%[89ab][\da-f]){3})/gi,
-    decode: (encoded) => {
-      try {
-        return decodeURIComponent(encoded)
-      } catch {
-        return undefined
-      }
-    }
+    // forms write a blank as a plus
+    pattern: new RegExp(String.raw`\+|${percentEncoded.source}`, "gi"),
+    decode: (encoded) => (encoded === "+" ? " " : decodePercent(encoded))
   },
-  { pattern: /\+/g, decode: () => " " },
   {
     pattern: /\\(?:u[\da-f]{4}|["\\/bfnrt])/gi,
     decode: (encoded) => {
@@ -40,7 +45,9 @@ const encodings: ReadonlyArray<Encoding> = [
         ? String.fromCharCode(Number.parseInt(encoded.slice(2), 16))
         : (jsonEscapes[kind] ?? kind)
     }
-  }
+  },
+  // base64 is often broken into lines
+  { pattern: /(?<=[\w+/-])[ \t]*[\r\n]+[ \t]*(?=[\w+/=-])/g, decode: () => "" }
 ]
 
 /** A secret may be encoded in a URL inside a JSON string inside another one. */

@@ -13,11 +13,11 @@ const key = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optional(schema).annotations({ description })
 
 /** Texts that hold a secret may be given redacted. */
-const TextInput = Schema.declare(isText, {
-  identifier: "Text",
-  description: "a string",
-  jsonSchema: { type: "string" }
-})
+const TextInput = Schema.declare(
+  // no system takes a NUL in an argument, a variable or a URL
+  (value): value is Text => isText(value) && !reveal(value).includes("\0"),
+  { identifier: "Text", description: "a string", jsonSchema: { type: "string" } }
+)
 
 const TextRecord = Schema.Record({ key: Schema.String, value: TextInput }).annotations({
   description: "an object of strings"
@@ -50,6 +50,7 @@ export const Millis = Schema.Union(Schema.Number, Schema.String)
       description: 'Milliseconds, or a text such as "30 seconds".',
       anyOf: [
         { type: "number", exclusiveMinimum: 0 },
+        { type: "string", pattern: String.raw`\{(env|file):|\$\{` },
         {
           type: "string",
           pattern: String.raw`^\d+(\.\d+)?(\s+(nanos?|micros?|millis?|seconds?|minutes?|hours?|days?|weeks?))?$`
@@ -195,6 +196,7 @@ const shared = {
 const common = {
   ...shared,
   enabled: key(Schema.Boolean, "Default true."),
+  disabled: key(Schema.Boolean, 'The opposite of "enabled", as some clients spell it.'),
   required: key(Schema.Boolean, "The server must connect. Default false."),
   exclusive: key(Schema.Boolean, "Callers never share an instance. Default false."),
   tools: key(
@@ -207,10 +209,12 @@ const common = {
   secrets: key(Schema.Array(TextInput), "Further texts to hide wherever they appear.")
 }
 
+const isProgram = (text: Text): boolean => reveal(text).trim() !== ""
+
 const Command = Schema.Union(
-  TextInput.pipe(Schema.filter((program) => reveal(program) !== "")),
+  TextInput.pipe(Schema.filter(isProgram)),
   Schema.Array(TextInput)
-    .pipe(Schema.filter(([program]) => program !== undefined && reveal(program) !== ""))
+    .pipe(Schema.filter(([program]) => program !== undefined && isProgram(program)))
     .annotations({ jsonSchema: { type: "array", minItems: 1, items: { type: "string" } } })
 ).annotations({ description: "a program, or an array of a program and its arguments" })
 
@@ -266,6 +270,11 @@ export const Switch = Schema.Struct({
  */
 export const Defaults = Schema.Struct(shared).annotations({ identifier: "Defaults" })
 
-/** Whether an entry says nothing but `enabled`: it only means something together with a lower layer. */
-export const isSwitch = (input: unknown): boolean =>
-  Predicate.isRecord(input) && Object.keys(input).length === 1 && typeof input.enabled === "boolean"
+/**
+ * Whether an entry only switches a server of a lower layer: it says that it is on or off and nothing of what it is. Something
+ * else beside it is worth a warning, but where it says "on" it is more likely a mistake.
+ */
+export const isSwitch = (input: unknown): input is Record<string, unknown> =>
+  Predicate.isRecord(input) &&
+  !("type" in input || "command" in input || "url" in input) &&
+  (input.enabled === false || (typeof input.enabled === "boolean" && Object.keys(input).length === 1))

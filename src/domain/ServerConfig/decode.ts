@@ -18,6 +18,7 @@ import { findingsOf } from "../parseIssues.js"
 import { isText, minLength, reveal, type Text } from "../Secrets.js"
 import { defaults as builtIn } from "./defaults.js"
 import * as Input from "./Input.js"
+import { plain } from "./plain.js"
 import type { Common, Local, OAuthSettings, Remote, ServerConfig } from "./model.js"
 
 /** A config, if the entry is one, and what a person should know about it. */
@@ -43,39 +44,54 @@ export const decode = (
   /** For keys that the entry leaves out. */
   defaults: Defaults = {}
 ): Either.Either<Decoded, InvalidConfig> => {
-  const invalid = (...issues: ReadonlyArray<Issue>) => Either.left(new InvalidConfig({ server, issues }))
-  if (server.trim() === "") return invalid({ path: [], expected: "a server name", found: "an empty name" })
-  if (Input.isSwitch(input)) return Either.right({ config: Option.none(), warnings: [] })
+  if (server.trim() === "") return invalid(server, [{ path: [], expected: "a server name", found: "an empty name" }])
+  return plain(input).pipe(
+    Either.mapLeft((issues) => new InvalidConfig({ server, issues })),
+    Either.flatMap((entry) => decodePlain(server, entry, defaults))
+  )
+}
 
+const invalid = (server: string, issues: ReadonlyArray<Issue>) => Either.left(new InvalidConfig({ server, issues }))
+
+const decodePlain = (server: string, input: unknown, defaults: Defaults): Either.Either<Decoded, InvalidConfig> => {
+  if (Input.isSwitch(input)) {
+    return Either.map(parse(server, Input.Switch, input), ({ warnings }) => ({ config: Option.none(), warnings }))
+  }
   switch (kindOf(input)) {
     case "local":
-      return Either.map(parse(server, Input.Local, input), ({ value, warnings }) => ({
-        config: Option.some(toLocal(value, defaults)),
-        warnings: [...warnings, ...localWarnings(value)]
-      }))
+      return Either.flatMap(parse(server, Input.Local, input), ({ value, warnings }) => {
+        const issues = [...variableIssues("env", value.env), ...variableIssues("environment", value.environment)]
+        const config = Option.some(toLocal(value, defaults))
+        return issues.length === 0
+          ? Either.right({ config, warnings: [...warnings, ...localWarnings(value)] })
+          : invalid(server, issues)
+      })
     case "remote":
       return Either.flatMap(parse(server, Input.Remote, input), ({ value, warnings }) => {
         const issues = headerIssues(value.headers)
-        return issues.length === 0
-          ? Either.right({ config: Option.some(toRemote(value, defaults)), warnings })
-          : invalid(...issues)
+        const config = Option.some(toRemote(value, defaults))
+        return issues.length === 0 ? Either.right({ config, warnings }) : invalid(server, issues)
       })
     case "type":
-      return invalid(wrongType((input as { readonly type: unknown }).type))
+      return invalid(server, [wrongType((input as { readonly type: unknown }).type)])
     case "both":
-      return invalid({
-        path: [],
-        expected: '"command" (a local server) or "url" (a remote one)',
-        found: "both",
-        hint: 'remove one, or say which with "type"'
-      })
+      return invalid(server, [
+        {
+          path: [],
+          expected: '"command" (a local server) or "url" (a remote one)',
+          found: "both",
+          hint: 'remove one, or say which with "type"'
+        }
+      ])
     case "neither":
-      return invalid({
-        path: [],
-        expected: 'an object with "command" (a local server) or "url" (a remote one)',
-        found: Predicate.isRecord(input) ? "neither" : describeType(input),
-        ...defined({ hint: insteadOf("command", keysOf(input)) ?? insteadOf("url", keysOf(input)) })
-      })
+      return invalid(server, [
+        {
+          path: [],
+          expected: 'an object with "command" (a local server) or "url" (a remote one)',
+          found: Predicate.isRecord(input) ? "neither" : describeType(input),
+          ...defined({ hint: insteadOf("command", keysOf(input)) ?? insteadOf("url", keysOf(input)) })
+        }
+      ])
   }
 }
 
@@ -88,7 +104,11 @@ export const decode = (
 export const decodeDefaults = (
   input: unknown
 ): Either.Either<{ readonly defaults: Defaults; readonly warnings: ReadonlyArray<Diagnostic> }, InvalidConfig> =>
-  Either.map(parse(undefined, Input.Defaults, input), ({ value, warnings }) => ({ defaults: value, warnings }))
+  plain(input).pipe(
+    Either.mapLeft((issues) => new InvalidConfig({ issues })),
+    Either.flatMap((entry) => parse(undefined, Input.Defaults, entry)),
+    Either.map(({ value, warnings }) => ({ defaults: value, warnings }))
+  )
 
 // --- checking -------------------------------------------------------------------------------------------------------
 
@@ -134,8 +154,19 @@ const parse = <A, I>(
   const lenient = ParseResult.decodeUnknownEither(schema)(input)
   if (Either.isRight(lenient))
     return Either.right({ value: lenient.right, warnings: unknownKeys.map(unknownKey(schema)) })
-  const explained = issues.map((issue) => defined({ ...issue, hint: misspelling(issue, unknownKeys) }))
-  return Either.left(new InvalidConfig({ server, issues: explained as ReadonlyArray<Issue> }))
+  const explained = issues.map((issue) => ({
+    ...issue,
+    path: presentable(issue.path),
+    ...defined({ hint: misspelling(issue, unknownKeys) })
+  }))
+  return Either.left(new InvalidConfig({ server, issues: explained }))
+}
+
+/** Names that somebody chose are shown while they look like names: a header line pasted as a name holds its value. */
+const presentable = ([key, name, ...rest]: Issue["path"]): Issue["path"] => {
+  const path = [key, name, ...rest].filter(Predicate.isNotUndefined)
+  const chosen = key === "headers" || key === "env" || key === "environment"
+  return chosen && typeof name === "string" && !/^[\w-]{1,64}$/.test(name) ? path.slice(0, 1) : path
 }
 
 /** A key that is missing may be there under a wrong name. */
@@ -172,7 +203,17 @@ const keysAt = (ast: SchemaAST.AST, path: Issue["path"]): ReadonlyArray<string> 
 const headerIssues = (headers: Readonly<Record<string, unknown>> = {}): ReadonlyArray<Issue> =>
   Object.keys(headers)
     .filter((name) => !/^[!#$%&'*+.^_`|~\w-]+$/.test(name))
-    .map((name) => ({ path: ["headers", name], expected: "a header name", found: "a name HTTP does not allow" }))
+    .map((name) => ({
+      path: ["headers"],
+      expected: "header names",
+      found: "a name HTTP does not allow",
+      ...defined({ hint: name.includes(":") ? 'write name and value apart: "Authorization": "Bearer …"' : undefined })
+    }))
+
+const variableIssues = (key: string, variables: Readonly<Record<string, unknown>> = {}): ReadonlyArray<Issue> =>
+  Object.keys(variables)
+    .filter((name) => name === "" || /[=\0]/.test(name))
+    .map(() => ({ path: [key], expected: "names of environment variables", found: 'an empty name, or one with "="' }))
 
 const localWarnings = ({ args, command, env, environment }: typeof Input.Local.Type): ReadonlyArray<Diagnostic> => {
   const warnings: Array<Diagnostic> = []
@@ -240,7 +281,7 @@ const toCommon = (input: CommonInput, defaults: Defaults, maxRestarts: number): 
   const exclusive = input.exclusive ?? false
   const idleStop = input.idleStop ?? defaults.idleStop
   return {
-    enabled: input.enabled ?? true,
+    enabled: input.enabled ?? !(input.disabled ?? false),
     required: input.required ?? false,
     lazy: input.lazy ?? defaults.lazy ?? false,
     exclusive,
