@@ -18,6 +18,7 @@ export default defineConfig({
           name: "fast",
           include: ["test/**/*.test.ts"],
           exclude: ["test/live/**"],
+          setupFiles: ["test/laws/setup.ts"],
           // laws take as long as they are told to: see test/laws/runs.ts
           testTimeout: 60_000 * Number(process.env.LAWS ?? 1)
         }

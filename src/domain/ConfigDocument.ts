@@ -1,19 +1,14 @@
 /**
- * A whole configuration file: servers under any of the three keys that clients use, and what applies to all of them.
+ * A whole configuration file: servers under any of the three keys that clients use, and what applies to all of them. A host's
+ * file has keys of its own, which are none of our business.
  *
  * @since 0.1.0
  */
 import * as JSONSchema from "effect/JSONSchema"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import { openStruct } from "./openStruct.js"
 import * as Input from "./ServerConfig/Input.js"
-
-const key = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
-  Schema.optional(schema).annotations({ description })
-
-/** A host's file has keys of its own, which are none of our business. */
-const open = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
-  Schema.Struct(fields, { key: Schema.String, value: Schema.Unknown })
 
 const Servers = Schema.Record({ key: Schema.String, value: Schema.Union(Input.Local, Input.Remote, Input.Switch) })
 
@@ -23,22 +18,22 @@ const ToolGlobs = Schema.Record({ key: Schema.String, value: Schema.Boolean })
  * @since 0.1.0
  * @category models
  */
-export const ConfigDocument = open({
-  $schema: key(Schema.String, "The address of this schema, for editors."),
-  mcp: key(Servers, "Servers by name."),
-  mcpServers: key(Servers, 'Servers by name; the same as "mcp".'),
-  servers: key(Servers, 'Servers by name; the same as "mcp".'),
-  tools: key(ToolGlobs, "Patterns on server_tool: true offers, false hides, the last match wins."),
-  agent: key(
+export const ConfigDocument = openStruct({
+  $schema: Input.key(Schema.String, "The address of this schema, for editors."),
+  mcp: Input.key(Servers, "Servers by name."),
+  mcpServers: Input.key(Servers, 'Servers by name; the same as "mcp".'),
+  servers: Input.key(Servers, 'Servers by name; the same as "mcp".'),
+  tools: Input.key(ToolGlobs, "Patterns on server_tool: true offers, false hides, the last match wins."),
+  agent: Input.key(
     Schema.Record({
       key: Schema.String,
-      value: open({ tools: key(ToolGlobs, "Patterns on server_tool, after all others.") })
+      value: openStruct({ tools: Input.key(ToolGlobs, "Patterns on server_tool, after all others.") })
     }),
     "What single agents see."
   ),
-  permission: key(Schema.Unknown, "Rules for what may be called without asking."),
-  experimental: key(
-    open({ mcp_timeout: key(Input.Millis, 'The "timeout" of servers that set none.') }),
+  permission: Input.key(Schema.Unknown, "Rules for what may be called without asking."),
+  experimental: Input.key(
+    openStruct({ mcp_timeout: Input.key(Input.Millis, 'The "timeout" of servers that set none.') }),
     "Settings under trial."
   )
 })

@@ -5,9 +5,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-
-const open = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
-  Schema.Struct(fields, { key: Schema.String, value: Schema.Unknown })
+import { openStruct } from "./openStruct.js"
 
 /**
  * The legacy revisions share the `initialize` handshake; the modern one has no session and no handshake.
@@ -71,7 +69,7 @@ export type Push = typeof Push.Type
  * @since 0.1.0
  * @category connection
  */
-export const ServerInfo = open({
+export const ServerInfo = openStruct({
   name: Schema.String,
   version: Schema.String,
   title: Schema.optional(Schema.String)
@@ -117,7 +115,7 @@ export type JsonSchema = typeof JsonSchema.Type
  * @since 0.1.0
  * @category catalog
  */
-export const ToolAnnotations = open({
+export const ToolAnnotations = openStruct({
   title: Schema.optional(Schema.String),
   readOnlyHint: Schema.optional(Schema.Boolean),
   destructiveHint: Schema.optional(Schema.Boolean),
@@ -246,7 +244,7 @@ export type Prompt = typeof Prompt.Type
  * @since 0.1.0
  * @category results
  */
-export const ContentBlock = open({ type: Schema.String }).annotations({ identifier: "ContentBlock" })
+export const ContentBlock = openStruct({ type: Schema.String }).annotations({ identifier: "ContentBlock" })
 
 /**
  * @since 0.1.0
@@ -260,7 +258,7 @@ export type ContentBlock = typeof ContentBlock.Type
  * @since 0.1.0
  * @category results
  */
-export const CallToolResult = open({
+export const CallToolResult = openStruct({
   /** Empty if the server left it out. */
   content: Schema.optionalWith(Schema.Array(ContentBlock), { default: () => [] }),
   structuredContent: Schema.optional(Schema.Unknown),
@@ -280,7 +278,7 @@ export type CallToolResult = typeof CallToolResult.Type
  * @since 0.1.0
  * @category results
  */
-export const ResourceContents = open({
+export const ResourceContents = openStruct({
   uri: Schema.String,
   mimeType: Schema.optional(Schema.String),
   text: Schema.optional(Schema.String),
@@ -297,7 +295,7 @@ export type ResourceContents = typeof ResourceContents.Type
  * @since 0.1.0
  * @category results
  */
-export const ReadResourceResult = open({ contents: Schema.Array(ResourceContents) }).annotations({
+export const ReadResourceResult = openStruct({ contents: Schema.Array(ResourceContents) }).annotations({
   identifier: "ReadResourceResult"
 })
 
@@ -311,7 +309,7 @@ export type ReadResourceResult = typeof ReadResourceResult.Type
  * @since 0.1.0
  * @category results
  */
-export const PromptMessage = open({
+export const PromptMessage = openStruct({
   role: Schema.Literal("user", "assistant"),
   content: ContentBlock
 }).annotations({ identifier: "PromptMessage" })
@@ -326,7 +324,7 @@ export type PromptMessage = typeof PromptMessage.Type
  * @since 0.1.0
  * @category results
  */
-export const GetPromptResult = open({
+export const GetPromptResult = openStruct({
   description: Schema.optional(Schema.String),
   messages: Schema.Array(PromptMessage)
 }).annotations({ identifier: "GetPromptResult" })
@@ -343,8 +341,8 @@ export type GetPromptResult = typeof GetPromptResult.Type
  * @since 0.1.0
  * @category results
  */
-export const CompleteResult = open({
-  completion: open({
+export const CompleteResult = openStruct({
+  completion: openStruct({
     values: Schema.Array(Schema.String),
     total: Schema.optional(Schema.Finite),
     hasMore: Schema.optional(Schema.Boolean)
@@ -363,7 +361,7 @@ export type CompleteResult = typeof CompleteResult.Type
  * @since 0.1.0
  * @category results
  */
-export const Progress = open({
+export const Progress = openStruct({
   progress: Schema.Finite,
   total: Schema.optional(Schema.Finite),
   message: Schema.optional(Schema.String)

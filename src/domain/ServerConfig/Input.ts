@@ -9,7 +9,7 @@ import { isText, reveal, type Text } from "../Secrets.js"
 import { defaults } from "./defaults.js"
 
 /** A key that may be left out, with the words an editor shows for it. */
-const key = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
+export const key = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optional(schema).annotations({ description })
 
 /** Texts that hold a secret may be given redacted. */

@@ -1,0 +1,4 @@
+import { FastCheck as fc } from "effect"
+import { runs } from "./runs.js"
+
+fc.configureGlobal(runs(100))
