@@ -72,7 +72,7 @@ export const empty: Secrets = { values: [] }
 export const union = (...all: ReadonlyArray<Secrets>): Secrets => make(all.flatMap((secrets) => secrets.values))
 
 /**
- * Hides every secret in a text: as it is, URL-encoded, JSON-escaped, or inside base64, however they are mixed. No
+ * Hides every secret in a text: as it is, URL-encoded, JSON-escaped, or inside base64, also one within the other. No such
  * occurrence survives, not even one that a replacement would bring together.
  *
  * Preparing the function costs more than using it: keep it as long as the secrets stay the same. Texts with many escapes
@@ -119,7 +119,7 @@ function* parts(value: string): Iterable<string> {
 function* credentials(value: string): Iterable<string> {
   const [, headerValue] = /^[\w-]+:\s+(\S.*)$/s.exec(value) ?? []
   const [, credential] = /^(?:bearer|basic|token|apikey|digest)\s+(\S.*)$/is.exec(headerValue ?? value) ?? []
-  const [, password] = /^[^:\s]+:([^:\s/][^:\s]*)$/.exec(value) ?? []
+  const [, password] = /^[^:\s]+:(?!\d+$)([^:\s/][^:\s]*)$/.exec(value) ?? []
   for (const part of [headerValue, credential, password]) if (part !== undefined) yield part
 }
 

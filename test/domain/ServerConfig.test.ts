@@ -287,6 +287,13 @@ describe("an entry that is wrong", () => {
     const words = complaint({ url: "http://x", headers: { "Authorization: Bearer hunter22": "" } })
     assert.include(words, 'write name and value apart: "Authorization": "Bearer …"')
     assert.notInclude(words, "hunter22")
+    assert.notInclude(
+      complaint({ url: "http://x", headers: { "Authorization: Bearer hunter22": new Map() } }),
+      "hunter22"
+    )
+    assert.deepStrictEqual(warnings({ command: "x", "Authorization: Bearer hunter22": "" }), [
+      "unknown key that does not look like one; it is ignored"
+    ])
   })
 
   it("is one even if it cannot be read or refers to itself", () => {
@@ -499,6 +506,7 @@ describe("the secrets of a config", () => {
     assert.include(hidden({ url: "https://h.io/?token=ab+cd+ef" }), "ab cd ef")
     assert.include(hidden({ url: "https://h.io", headers: { Authorization: "Bearer  tok-123456 " } }), "tok-123456")
     assert.include(hidden({ command: "x", env: { LOGIN: "me:hunter22" } }), "hunter22")
+    assert.notInclude(hidden({ command: "x", env: { ADDRESS: "localhost:3000" } }), "3000")
   })
 
   it("of a long list of files are the list, not each of its ends", () => {

@@ -42,7 +42,7 @@ export const decode = (
 ): Either.Either<Decoded, InvalidConfig> => {
   if (server.trim() === "") return invalid(server, [{ path: [], expected: "a server name", found: "an empty name" }])
   return plain(input).pipe(
-    Either.mapLeft((issues) => new InvalidConfig({ server, issues })),
+    Either.mapLeft((issues) => new InvalidConfig({ server, issues: issues.map(withoutValues) })),
     Either.flatMap((entry) => decodePlain(server, entry, defaults))
   )
 }
@@ -149,18 +149,20 @@ const parse = <A, I>(
   if (Either.isRight(lenient))
     return Either.right({ value: lenient.right, warnings: unknownKeys.map(unknownKey(schema)) })
   const explained = issues.map((issue) => ({
-    ...issue,
-    path: presentable(issue.path),
+    ...withoutValues(issue),
     ...defined({ hint: misspelling(issue, unknownKeys) })
   }))
   return Either.left(new InvalidConfig({ server, issues: explained }))
 }
 
-/** Names that somebody chose are shown while they look like names: a header line pasted as a name holds its value. */
-const presentable = ([key, name, ...rest]: Issue["path"]): Issue["path"] => {
-  const path = [key, name, ...rest].filter(Predicate.isNotUndefined)
-  const chosen = key === "headers" || key === "env" || key === "environment"
-  return chosen && typeof name === "string" && !/^[\w-]{1,64}$/.test(name) ? path.slice(0, 1) : path
+/** A header line pasted as a name holds its value: such a name is not shown. */
+const looksLikeName = (step: string | number | undefined): boolean =>
+  typeof step !== "string" || /^[\w.$*-]{1,64}$/.test(step)
+
+/** An issue whose path ends before the first name that somebody chose and that does not look like one. */
+const withoutValues = (issue: Issue): Issue => {
+  const end = issue.path.findIndex((step) => !looksLikeName(step))
+  return end === -1 ? issue : { ...issue, path: issue.path.slice(0, end) }
 }
 
 /** A key that is missing may be there under a wrong name. */
@@ -178,10 +180,11 @@ const insteadOf = (wanted: string, present: ReadonlyArray<string>): string | und
 const unknownKey =
   (schema: Schema.Schema.All) =>
   (path: Issue["path"]): Diagnostic => {
-    const name = String(path.at(-1))
-    const guess = nearest(name, keysAt(schema.ast, path.slice(0, -1)))
+    const name = path.at(-1)
+    const guess = nearest(String(name), keysAt(schema.ast, path.slice(0, -1)))
     const advice = guess === undefined ? "it is ignored" : `did you mean "${guess}"?`
-    return { severity: "warning", code: "unknown_key", message: `unknown key ${renderPath(path)}; ${advice}`, path }
+    const which = looksLikeName(name) ? renderPath(path) : "that does not look like one"
+    return { severity: "warning", code: "unknown_key", message: `unknown key ${which}; ${advice}` }
   }
 
 /** The keys a schema knows at a place. */
