@@ -74,6 +74,11 @@ describe("a local server", () => {
     })
   })
 
+  it("takes a command line as programs have it", () => {
+    const argv: Array<string> = ["node", "server.mjs"]
+    assert.deepInclude(config({ command: argv }), { command: "node", args: ["server.mjs"] })
+  })
+
   it("can be switched off in the words of other clients", () => {
     assert.isFalse(config({ command: "x", disabled: true }).enabled)
     assert.isTrue(config({ command: "x", disabled: true, enabled: true }).enabled)
