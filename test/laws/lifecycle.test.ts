@@ -319,6 +319,28 @@ describe("a server that is tried again", () => {
       }
     }))
 
+  it("once more when a login came while it was being refused", () =>
+    fc.assert(
+      fc.property(history, ({ moves, settings }) => {
+        const { at, end } = live(settings, moves)
+        const generation = Lifecycle.opening(end)
+        if (generation === undefined) return
+        const stamp = { at, random: 0.5 }
+        const refuse = (state: Lifecycle.State, generation: number) =>
+          Lifecycle.step(state, { _tag: "Lost", ...stamp, generation, failure: failureOf("auth") }).state
+        const loggedIn = Lifecycle.step(end, { _tag: "CredentialsChanged", ...stamp, revoked: false }).state
+        const again = refuse(loggedIn, generation)
+        assert.include(["Pending", "Opening"], Lifecycle.pursuit(again)?._tag)
+        const next = again.closing.reduce(
+          (state, generation) => Lifecycle.step(state, { _tag: "Released", ...stamp, generation }).state,
+          again
+        )
+        const second = Lifecycle.opening(next)
+        if (second !== undefined) assert.strictEqual(Lifecycle.pursuit(refuse(next, second))?._tag, "Parked")
+      }),
+      often
+    ))
+
   it("at once after a lost session, unless the session before was lost as well", () =>
     fc.assert(
       fc.property(
@@ -374,6 +396,30 @@ describe("a lazy server", () => {
       if (mayRun(after)) assert.strictEqual(after.phase._tag, "Resting")
     })
   })
+
+  it("that rests has forgotten its failures", () =>
+    fc.assert(
+      fc.property(settings, fc.integer({ min: 1, max: 4 }), ({ disabled: _, ...settings }, crashes) => {
+        const stamp = { at: 0, random: 0.5 }
+        let { state } = Lifecycle.start({ ...settings, lazy: true }, 0)
+        const happens = (event: Lifecycle.Event) => {
+          state = Lifecycle.step(state, event).state
+        }
+        happens({ _tag: "Demanded", ...stamp })
+        for (let crash = 0; crash < crashes; crash++) {
+          const { generation } = state
+          happens({ _tag: "Lost", ...stamp, generation, failure: failureOf("transient") })
+          happens({ _tag: "Released", ...stamp, generation })
+          for (const { id } of Lifecycle.timers(state)) happens({ _tag: "TimerFired", ...stamp, timer: id })
+        }
+        happens({ _tag: "Opened", ...stamp, generation: state.generation, info })
+        assert.strictEqual(state.streak.failures, crashes)
+        happens({ _tag: "Idle", ...stamp, generation: state.generation })
+        assert.strictEqual(state.phase._tag, "Resting")
+        assert.strictEqual(state.streak.failures, 0)
+      }),
+      often
+    ))
 
   it("at rest is woken by a demand", () =>
     always(({ after, before, event }) => {
