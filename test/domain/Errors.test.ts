@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Effect, FastCheck as fc, Schema } from "effect"
 import { Errors, Failure } from "../../src/index.js"
+import { runs } from "../laws/runs.js"
 
 const server = "files"
 const issue = { path: ["timeout"], expected: "a duration", found: "zero" }
@@ -161,7 +162,7 @@ describe("errors", () => {
         assert.strictEqual(back._tag, error._tag)
         assert.strictEqual(back.message, error.message)
       }),
-      { numRuns: 200 }
+      runs(200)
     ))
 
   it.effect("are told apart by their tag", () =>
