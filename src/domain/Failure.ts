@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { defined } from "./defined.js"
 import type { ConnectionError } from "./Errors/connection.js"
 
 /**
@@ -122,5 +123,5 @@ export const fromError = (error: ConnectionError): Failure => ({
   kind: kindOf(error),
   error: textOf(error),
   errorTag: error._tag,
-  ...detailsOf(error)
+  ...defined(detailsOf(error))
 })

@@ -223,6 +223,15 @@ describe("a failure", () => {
     assert.strictEqual(failure.errorTag, error._tag)
   })
 
+  it("has no details that its error does not have", () => {
+    assert.hasAllKeys(Failure.fromError(new Errors.ProcessExited({ server, exitCode: 1 })), [
+      "kind",
+      "error",
+      "errorTag",
+      "exitCode"
+    ])
+  })
+
   it("does not repeat the name of the server", () => {
     assert.strictEqual(
       Failure.fromError(new Errors.SessionLost({ server })).error,

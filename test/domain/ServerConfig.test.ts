@@ -311,6 +311,8 @@ describe("an entry that is wrong", () => {
     const cyclic: Record<string, unknown> = { command: "x" }
     cyclic.timeout = cyclic
     assert.include(complaint(cyclic), "timeout: expected plain data")
+    for (let index = 0; index < 50; index++) cyclic[`key${index}`] = cyclic
+    assert.include(complaint(cyclic), "expected plain data")
     const { message } = Either.getOrThrow(Either.flip(ServerConfig.decodeDefaults(new Date(0))))
     assert.include(message, "found an object of class Date")
   })

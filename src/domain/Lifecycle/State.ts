@@ -21,7 +21,7 @@ export const Settings = Schema.Struct({
   /** Whether a replacement may run beside the link it replaces. */
   replace: Schema.Literal("overlap", "stop-first"),
   /** How long a replaced link may go on with the calls it has, in milliseconds. */
-  drain: Schema.Number.pipe(Schema.positive()),
+  drain: Schema.Finite.pipe(Schema.positive()),
   /** Why the config does not let it run, if it does not. */
   disabled: Schema.optional(Schema.Literal("config", "trust")),
   /** What is wrong with its config. Such a server is never opened, whatever the command. */

@@ -277,4 +277,4 @@ export const Defaults = Schema.Struct(shared).annotations({ identifier: "Default
 export const isSwitch = (input: unknown): input is Record<string, unknown> =>
   Predicate.isRecord(input) &&
   !("type" in input || "command" in input || "url" in input) &&
-  (input.enabled === false || (typeof input.enabled === "boolean" && Object.keys(input).length === 1))
+  (input.enabled === false || (input.enabled === true && Object.keys(input).length === 1))

@@ -18,7 +18,7 @@ const Globs = Schema.Record({ key: Schema.String, value: Schema.Boolean }).annot
   equivalence: () => (a, b) => JSON.stringify(Object.entries(a)) === JSON.stringify(Object.entries(b))
 })
 
-const Millis = Schema.Number.pipe(Schema.positive())
+const Millis = Schema.Finite.pipe(Schema.positive())
 
 const common = {
   enabled: Schema.Boolean,

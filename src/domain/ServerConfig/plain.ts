@@ -10,6 +10,9 @@ import { isText } from "../Secrets.js"
 /** No entry is nested deeper; something that refers to itself is. */
 const maxDepth = 8
 
+/** Nobody reads more, and something that refers to itself in many places would never end. */
+const maxIssues = 20
+
 /** A copy without inherited keys, or what cannot be copied. */
 export const plain = (input: unknown): Either.Either<unknown, ReadonlyArray<Issue>> => {
   const issues: Array<Issue> = []
@@ -18,6 +21,7 @@ export const plain = (input: unknown): Either.Either<unknown, ReadonlyArray<Issu
   }
   const copy = (value: unknown, path: Issue["path"]): unknown => {
     if (typeof value !== "object" || value === null || isText(value)) return value
+    if (issues.length >= maxIssues) return undefined
     if (path.length > maxDepth) return refuse(path.slice(0, 1), "something nested too deep")
     if (Array.isArray(value)) return value.map((item, index) => copy(item, [...path, index]))
     const prototype = Object.getPrototypeOf(value)
