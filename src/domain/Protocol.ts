@@ -7,6 +7,8 @@
 import * as Schema from "effect/Schema"
 import { openStruct } from "./openStruct.js"
 
+export * from "./Protocol/exchange.js"
+
 /**
  * The legacy revisions share the `initialize` handshake; the modern one has no session and no handshake.
  *
