@@ -1,0 +1,127 @@
+/**
+ * The two clocks of every request of one session, on one timer: `idle` runs from the last sign of life, `total` from the
+ * beginning. All of them stand still while a person is being asked.
+ */
+
+export interface Limits {
+  /** Milliseconds. */
+  readonly idle: number
+  /** Milliseconds. */
+  readonly total: number
+}
+
+export interface Running {
+  /** A sign of life: the idle clock starts anew. */
+  readonly touch: () => void
+  readonly stop: () => void
+}
+
+export interface Clocks {
+  /** Calls `expired` at most once, and never after `stop`. */
+  readonly start: (limits: Limits, expired: (which: "idle" | "total") => void) => Running
+  /** Stops all clocks until the function it gives is called. They also stand still while others are being asked. */
+  readonly hold: () => () => void
+}
+
+/** Where time comes from. */
+export interface Timer {
+  /** Milliseconds that only ever grow. */
+  readonly now: () => number
+  /** Calls back once, after some milliseconds, unless the function it gives is called before. */
+  readonly after: (millis: number, run: () => void) => () => void
+}
+
+export const nodeTimer: Timer = {
+  now: () => performance.now(),
+  after: (millis, run) => {
+    const timer = setTimeout(run, Math.min(millis, longest))
+    return () => clearTimeout(timer)
+  }
+}
+
+/** Node counts in 32 bits and takes more for nothing. */
+const longest = 2 ** 31 - 1
+
+interface Clock {
+  idleAt: number
+  totalAt: number
+  readonly idle: number
+  readonly expired: (which: "idle" | "total") => void
+}
+
+export const make = (timer: Timer): Clocks => {
+  const running = new Set<Clock>()
+  let holds = 0
+  let heldSince = 0
+  let wakeAt = Number.POSITIVE_INFINITY
+  let cancel = () => {}
+
+  /** The time as the clocks see it: it does not go on while they are held. */
+  const now = () => (holds > 0 ? heldSince : timer.now())
+
+  const wake = (at: number) => {
+    if (at >= wakeAt || holds > 0 || at === Number.POSITIVE_INFINITY) return
+    cancel()
+    wakeAt = at
+    cancel = timer.after(Math.max(0, at - timer.now()), sweep)
+  }
+
+  const sweep = () => {
+    wakeAt = Number.POSITIVE_INFINITY
+    if (holds > 0) return
+    const time = timer.now()
+    let next = Number.POSITIVE_INFINITY
+    for (const clock of running) {
+      const at = Math.min(clock.idleAt, clock.totalAt)
+      if (at > time) {
+        next = Math.min(next, at)
+        continue
+      }
+      running.delete(clock)
+      clock.expired(clock.totalAt <= time ? "total" : "idle")
+    }
+    wake(next)
+  }
+
+  const resume = () => {
+    const stood = timer.now() - heldSince
+    let next = Number.POSITIVE_INFINITY
+    for (const clock of running) {
+      clock.idleAt += stood
+      clock.totalAt += stood
+      next = Math.min(next, clock.idleAt, clock.totalAt)
+    }
+    wake(next)
+  }
+
+  return {
+    start: ({ idle, total }, expired) => {
+      const time = now()
+      const clock: Clock = { idleAt: time + idle, totalAt: time + total, idle, expired }
+      running.add(clock)
+      wake(Math.min(clock.idleAt, clock.totalAt))
+      return {
+        touch: () => {
+          clock.idleAt = now() + clock.idle
+        },
+        stop: () => {
+          running.delete(clock)
+          if (running.size > 0) return
+          cancel()
+          wakeAt = Number.POSITIVE_INFINITY
+        }
+      }
+    },
+    hold: () => {
+      if (holds === 0) heldSince = timer.now()
+      holds += 1
+      let held = true
+      return () => {
+        if (!held) return
+        held = false
+        holds -= 1
+        if (holds === 0) resume()
+      }
+    }
+  }
+}

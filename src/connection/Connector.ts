@@ -1,0 +1,118 @@
+/**
+ * The port through which servers are reached. `layer` reaches real ones; `mcp-supervisor/Testing` has one for tests.
+ *
+ * @since 0.1.0
+ */
+import { randomUUID } from "node:crypto"
+import { userInfo } from "node:os"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import type * as Stream from "effect/Stream"
+import type * as Errors from "../domain/Errors.js"
+import type * as Protocol from "../domain/Protocol.js"
+import type { ServerConfig } from "../domain/ServerConfig.js"
+import type { AttemptPhase } from "../domain/ServerStatus.js"
+import { version } from "../domain/version.js"
+import { loginPath } from "./LoginPath.js"
+import * as ProcessGroups from "./ProcessGroups.js"
+import type { Session } from "./Session.js"
+
+/**
+ * Who answers what a server asks. A capability is advertised to the server only if its handler is there.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Handlers {
+  /** The places the server may work in; each value of the stream replaces the one before. */
+  readonly roots?: Stream.Stream<ReadonlyArray<Protocol.Root>> | undefined
+  readonly elicit?: ((request: Protocol.ElicitRequest) => Effect.Effect<Protocol.ElicitResult>) | undefined
+  readonly sample?: ((request: Protocol.SampleRequest) => Effect.Effect<Protocol.SampleResult>) | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ConnectOptions {
+  /** The name the server has in errors and logs. */
+  readonly server: string
+  readonly config: ServerConfig
+  readonly handlers?: Handlers | undefined
+  /** Told as the attempt comes further. */
+  readonly onPhase?: ((phase: AttemptPhase) => Effect.Effect<void>) | undefined
+  /** Told each line the server writes, also when the attempt fails. Must not throw. */
+  readonly onLog?: ((line: Protocol.LogLine) => void) | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class Connector extends Context.Tag("mcp-supervisor/Connector")<
+  Connector,
+  {
+    /**
+     * Connects within the config's `timeout.connect`. May be interrupted at any moment. Closing the scope ends everything
+     * that belongs to the session, within a bound.
+     */
+    readonly connect: (options: ConnectOptions) => Effect.Effect<Session, Errors.ConnectionError, Scope.Scope>
+  }
+>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** How we introduce ourselves. Defaults to `mcp-supervisor` and its version. */
+  readonly clientInfo?: { readonly name: string; readonly version: string } | undefined
+  /**
+   * Whether local servers get the PATH of the user's login shell, for programs that are not started from one. Defaults to
+   * false: the PATH we have ourselves.
+   */
+  readonly loginPath?: boolean | undefined
+}
+
+/**
+ * Reaches real servers: processes, and URLs. While it is there, a hook on the exit of our own process kills what it has
+ * started and not ended yet.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options = {}): Layer.Layer<Connector> =>
+  Layer.scoped(
+    Connector,
+    Effect.gen(function* () {
+      const groups = yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          const groups = ProcessGroups.make()
+          process.on("exit", groups.killAll)
+          return groups
+        }),
+        (groups) => Effect.sync(() => process.off("exit", groups.killAll))
+      )
+      const host = {
+        clientInfo: options.clientInfo ?? { name: "mcp-supervisor", version },
+        groups,
+        runTag: randomUUID(),
+        loginPath: options.loginPath === true ? yield* Effect.cached(pathOfLogin) : Effect.succeed(undefined)
+      }
+      // the SDK takes a while to load: only those wait for it who connect
+      const { connect } = yield* Effect.promise(() => import("./sdkConnect.js"))
+      return { connect: (connectOptions) => connect(host, connectOptions) }
+    })
+  )
+
+/** A host without a user or a shell has no login PATH either. */
+const pathOfLogin = Effect.try(() => userInfo().shell).pipe(
+  Effect.orElseSucceed(() => null),
+  Effect.flatMap((shell) =>
+    shell === null ? Effect.succeed(Option.none<string>()) : loginPath({ shell, env: process.env })
+  ),
+  Effect.map(Option.getOrUndefined)
+)

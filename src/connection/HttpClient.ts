@@ -1,0 +1,180 @@
+/**
+ * HTTP as fast and as plain as it gets: kept-alive connections, bytes as they come, proxies and certificates by config.
+ */
+import { readFile } from "node:fs/promises"
+import type { IncomingHttpHeaders } from "node:http"
+import { rootCertificates } from "node:tls"
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { type Dispatcher, EnvHttpProxyAgent } from "undici"
+import { NetworkFailed } from "../domain/Errors.js"
+import { withinBudget } from "./budget.js"
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST" | "DELETE"
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+}
+
+export interface HttpHandler {
+  /** The request is about to be written: from now on the server may see it. */
+  readonly started?: (() => void) | undefined
+  readonly head: (status: number, headers: IncomingHttpHeaders) => void
+  readonly data: (chunk: Buffer) => void
+  readonly end: () => void
+  /** Said instead of `end`, whatever came before. */
+  readonly error: (error: Error) => void
+}
+
+export interface HttpClient {
+  /** Sends a request. The function it gives ends the exchange without another word to the handler. */
+  readonly request: (request: HttpRequest, handler: HttpHandler) => () => void
+}
+
+/** What is on this machine is not behind a proxy. */
+const loopback = ["localhost", "127.0.0.1", "[::1]"]
+
+/** How often in a row a server may send us elsewhere on itself. */
+const maxRedirects = 5
+
+export const make = (options: {
+  readonly server: string
+  readonly caFile?: string | undefined
+}): Effect.Effect<HttpClient, NetworkFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const ca = options.caFile === undefined ? undefined : yield* certificates(options.server, options.caFile)
+    const tls = ca === undefined ? {} : { ca }
+    const agent = yield* Effect.acquireRelease(
+      Effect.sync(
+        () =>
+          // how long an answer may take is decided above
+          new EnvHttpProxyAgent({
+            headersTimeout: 0,
+            bodyTimeout: 0,
+            connect: tls,
+            requestTls: tls,
+            noProxy: [process.env.NO_PROXY ?? process.env.no_proxy ?? "", ...loopback].join(",")
+          })
+      ),
+      (agent) => Effect.promise(() => agent.destroy().catch(() => {})).pipe(withinBudget("1 second"))
+    )
+    return { request: (request, handler) => exchange(agent, request, handler, maxRedirects) }
+  })
+
+/** What everybody trusts, and what the file holds. Setting one replaces the other. */
+const certificates = (server: string, caFile: string) =>
+  Effect.tryPromise({
+    try: async () => [...rootCertificates, await readFile(caFile, "utf8"), ...(await extraCertificates())],
+    catch: (error) =>
+      new NetworkFailed({
+        server,
+        code: String((error as NodeJS.ErrnoException).code),
+        permanent: true,
+        detail: `the certificates in "caFile" cannot be read`
+      })
+  })
+
+const extraCertificates = async (): Promise<ReadonlyArray<string>> => {
+  const file = process.env.NODE_EXTRA_CA_CERTS
+  if (file === undefined || file === "") return []
+  return readFile(file, "utf8").then(
+    (text) => [text],
+    () => []
+  )
+}
+
+const exchange = (
+  dispatcher: Dispatcher,
+  request: HttpRequest,
+  handler: HttpHandler,
+  redirects: number
+): (() => void) => {
+  let controller: Dispatcher.DispatchController | undefined
+  let sink = handler
+  let over = false
+  let follow: URL | undefined
+  let abort = () => {
+    over = true
+    controller?.abort(aborted)
+  }
+
+  const fail = (error: Error) => {
+    if (over) return
+    over = true
+    handler.error(error)
+  }
+
+  try {
+    dispatcher.dispatch(
+      {
+        origin: request.url.origin,
+        path: `${request.url.pathname}${request.url.search}`,
+        method: request.method,
+        headers: request.headers,
+        body: request.body ?? null
+      },
+      {
+        onRequestStart: (started) => {
+          controller = started
+          if (over) return started.abort(aborted)
+          handler.started?.()
+        },
+        onResponseStart: (_, status, headers) => {
+          if (over || status < 200) return
+          follow = redirects > 0 ? redirectWithin(request, status, headers) : undefined
+          if (follow !== undefined) return
+          sink = decoding(String(headers["content-encoding"] ?? ""), handler, fail)
+          handler.head(status, headers)
+        },
+        onResponseData: (_, chunk) => {
+          if (!over && follow === undefined) sink.data(chunk as Buffer)
+        },
+        onResponseEnd: () => {
+          if (over) return
+          if (follow === undefined) return sink.end()
+          abort = exchange(dispatcher, { ...request, url: follow }, handler, redirects - 1)
+        },
+        onResponseError: (_, error) => fail(error)
+      }
+    )
+  } catch (error) {
+    // a header or an address that cannot be written
+    queueMicrotask(() => fail(error as Error))
+  }
+  return () => abort()
+}
+
+const aborted = new Error("no longer wanted")
+
+/** Where a server sends us, if that is itself and the request stays what it is. */
+const redirectWithin = (request: HttpRequest, status: number, headers: IncomingHttpHeaders): URL | undefined => {
+  const keepsMethod = status === 307 || status === 308 || (request.method === "GET" && status >= 301 && status <= 303)
+  if (!keepsMethod || headers.location === undefined || !URL.canParse(headers.location, request.url.href))
+    return undefined
+  const target = new URL(headers.location, request.url)
+  return target.origin === request.url.origin ? target : undefined
+}
+
+/** We take what we can read; some send it compressed without being asked. */
+const decoding = (encoding: string, handler: HttpHandler, fail: (error: Error) => void): HttpHandler => {
+  const decoder = decoderOf(encoding.trim().toLowerCase())
+  if (decoder === undefined) return handler
+  decoder.on("data", handler.data).on("end", handler.end).on("error", fail)
+  return { ...handler, data: (chunk) => void decoder.write(chunk), end: () => void decoder.end() }
+}
+
+const decoderOf = (encoding: string) => {
+  switch (encoding) {
+    case "gzip":
+    case "x-gzip":
+      return createGunzip()
+    case "br":
+      return createBrotliDecompress()
+    case "deflate":
+      return createInflate()
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * One message and everything that comes back for it. An answer that breaks off is asked for again where the server allows
+ * it, so a delivery may take several exchanges.
+ */
+import type { IncomingHttpHeaders } from "node:http"
+import { ConnectionClosed, type ConnectionError } from "../domain/Errors.js"
+import type { HttpClient } from "./HttpClient.js"
+import { exchange, type Handler, type Position, type Refused, type Request } from "./HttpExchange.js"
+import type { Context } from "./httpFailure.js"
+import { isRequest, type Message, parseMessages, WireFailure } from "./Wire.js"
+
+/** Milliseconds. A stream has nothing more to say after the answer: a server that does not close it gets it closed. */
+const linger = 5000
+
+/** How often an answer that broke off is asked for again. */
+const maxResumes = 5
+
+/** Milliseconds we wait before, unless the server says how long. */
+const resumeAfter = 1000
+
+export interface Delivery {
+  readonly context: Context
+  readonly client: HttpClient
+  readonly message: Message
+  readonly request: Request
+  /** Asks for what came after an event. */
+  readonly resume: (lastEventId: string) => Request
+  readonly onSent?: (() => void) | undefined
+  readonly onAccepted: (headers: IncomingHttpHeaders) => void
+  readonly onMessage: (message: Message) => void
+  /** Told once: all is well, or why not. */
+  readonly settle: (failure?: WireFailure) => void
+}
+
+/** Delivers a message. The function it gives ends that without another word. */
+export const deliver = (delivery: Delivery): (() => void) => {
+  const { client, context, message } = delivery
+  const id = isRequest(message) ? message.id : undefined
+  let settled = false
+  let elsewhere = false
+  let abort = () => {}
+  let closing: NodeJS.Timeout | undefined
+
+  const settle = (failure?: WireFailure) => {
+    if (settled) return
+    settled = true
+    delivery.settle(failure)
+  }
+
+  const again = ({ lastEventId, retry }: Position, resumes: number, failure: WireFailure) => {
+    if (lastEventId === undefined || resumes >= maxResumes) return settle(failure)
+    const timer = setTimeout(() => {
+      abort = exchange(context, client, delivery.resume(lastEventId), handler(resumes + 1, { lastEventId, retry }))
+    }, retry ?? resumeAfter)
+    abort = () => clearTimeout(timer)
+  }
+
+  const handler = (resumes: number, from: Position): Handler => ({
+    started: resumes === 0 ? delivery.onSent : undefined,
+    accepted: (status, headers) => {
+      // some servers answer on the stream for what they say unasked
+      elsewhere = status === 202
+      if (resumes === 0) delivery.onAccepted(headers)
+    },
+    message: (answer) => {
+      delivery.onMessage(answer)
+      if (id === undefined || answer.id !== id || answer.method !== undefined || settled) return
+      closing = setTimeout(() => abort(), linger).unref()
+      settle()
+    },
+    end: (position) => {
+      clearTimeout(closing)
+      if (settled || elsewhere || id === undefined) return settle()
+      again({ ...from, ...position }, resumes, new WireFailure(endedEarly(context), true))
+    },
+    refused: (refused) => {
+      const answer = answerIn(message, refused)
+      if (answer !== undefined) delivery.onMessage(answer)
+      settle(answer === undefined ? refused.failure : undefined)
+    },
+    broken: (failure, position) => {
+      clearTimeout(closing)
+      if (!settled) again({ ...from, ...position }, resumes, failure)
+    }
+  })
+
+  abort = exchange(context, client, delivery.request, handler(0, {}))
+  return () => {
+    settled = true
+    clearTimeout(closing)
+    abort()
+  }
+}
+
+const endedEarly = ({ server }: Context): ConnectionError =>
+  new ConnectionClosed({ server, detail: "its answer ended before it was complete" })
+
+/** A server may refuse a request with a status and say why in a proper answer to it. */
+const answerIn = (message: Message, { body, failure, status }: Refused): Message | undefined => {
+  const decided = status >= 500 || failure.reason._tag !== "HttpFailed" || message.method === "initialize"
+  if (decided || !isRequest(message)) return undefined
+  return parseMessages(body).find((answer) => answer.id === message.id && answer.error !== undefined)
+}

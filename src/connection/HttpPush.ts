@@ -1,0 +1,81 @@
+/**
+ * The stream on which a server speaks unasked, in the legacy era over HTTP. It is a convenience: whatever happens to it, the
+ * connection stays as good as it is.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { HttpClient } from "./HttpClient.js"
+import { exchange, type Handler, type Position, type Request } from "./HttpExchange.js"
+import type { Context } from "./httpFailure.js"
+import type { WireEvents } from "./Wire.js"
+
+/** What a server answers that has no such stream. */
+const notOffered = new Set([400, 404, 405, 406, 501])
+
+/** A stream that lasted this long was a good one. */
+const stableAfter = Duration.seconds(30)
+
+const firstDelay = Duration.seconds(1)
+const longestDelay = Duration.minutes(1)
+
+type Outcome = { readonly refused?: number | undefined; readonly position: Position }
+
+export const keepOpen = (options: {
+  readonly context: Context
+  readonly client: HttpClient
+  readonly request: (lastEventId: string | undefined) => Request
+  readonly events: Pick<WireEvents, "message" | "push">
+}): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { events } = options
+    let everOpen = false
+    let failures = 0
+    let position: Position = {}
+
+    const opened = () => {
+      everOpen = true
+      events.push(failures === 0 ? "open" : "degraded")
+    }
+    const stable = Effect.sync(() => {
+      failures = 0
+      events.push("open")
+    })
+
+    while (true) {
+      const outcome = yield* stream(options, position, opened, stable)
+      if (!everOpen && notOffered.has(outcome.refused ?? 0)) return events.push("none")
+      // a cursor that the server does not take would be refused for ever
+      position = outcome.refused === undefined ? { ...position, ...outcome.position } : {}
+      events.push("degraded")
+      yield* Effect.sleep(delay(failures, position.retry))
+      failures += 1
+    }
+  })
+
+const delay = (failures: number, retry = 0): Duration.Duration =>
+  Duration.max(
+    Duration.min(Duration.times(firstDelay, 2 ** Math.min(failures, 10)), longestDelay),
+    Duration.min(Duration.millis(retry), longestDelay)
+  )
+
+/** One stream, from its opening to its end. */
+const stream = (
+  { client, context, events, request }: Parameters<typeof keepOpen>[0],
+  { lastEventId }: Position,
+  opened: () => void,
+  stable: Effect.Effect<void>
+): Effect.Effect<Outcome> => {
+  const whole = Effect.async<Outcome>((resume) => {
+    const done = (outcome: Outcome) => resume(Effect.succeed(outcome))
+    const handler: Handler = {
+      accepted: opened,
+      message: events.message,
+      end: (position) => done({ position }),
+      refused: ({ status }) => done({ refused: status, position: {} }),
+      broken: (_, position) => done({ position })
+    }
+    const abort = exchange(context, client, request(lastEventId), handler)
+    return Effect.sync(abort)
+  })
+  return Effect.raceFirst(whole, Effect.sleep(stableAfter).pipe(Effect.zipRight(stable), Effect.zipRight(Effect.never)))
+}

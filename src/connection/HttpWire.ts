@@ -1,0 +1,147 @@
+/**
+ * Streamable HTTP: each message is a request of its own, and its answer may be a stream.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { ConnectionClosed, type ConnectionError, type NetworkFailed } from "../domain/Errors.js"
+import { withinBudget } from "./budget.js"
+import * as HttpClient from "./HttpClient.js"
+import { deliver } from "./HttpDelivery.js"
+import { exchange, type Request } from "./HttpExchange.js"
+import type { Context } from "./httpFailure.js"
+import { lowerCase, modernHeaders } from "./httpHeaders.js"
+import * as HttpPush from "./HttpPush.js"
+import { isRequest, type Message, type MessageId, type Wire, type WireEvents, WireFailure } from "./Wire.js"
+
+export interface Options extends Context {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly userAgent: string
+  readonly caFile?: string | undefined
+  readonly events: WireEvents
+}
+
+/** How long we wait for the server to take note that we leave. */
+const farewellBudget = "1 second"
+
+interface InFlight {
+  readonly abort: () => void
+  readonly reject: (failure: WireFailure) => void
+}
+
+export const open = (options: Options): Effect.Effect<Wire, NetworkFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { events, server, url } = options
+    const client = yield* HttpClient.make(options)
+    const initialized = yield* Deferred.make<void>()
+    const inFlight = new Map<MessageId, InFlight>()
+    const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
+    let sessionId: string | undefined
+    let revision: string | undefined
+    let over: ConnectionError | undefined
+    let headers: Readonly<Record<string, string>> = fixed
+
+    const remember = () => {
+      headers = {
+        ...fixed,
+        ...(sessionId === undefined ? {} : { "mcp-session-id": sessionId }),
+        ...(revision === undefined ? {} : { "mcp-protocol-version": revision })
+      }
+    }
+
+    const finish = (reason: ConnectionError) => {
+      if (over !== undefined) return
+      over = reason
+      for (const { abort, reject } of inFlight.values()) {
+        abort()
+        reject(new WireFailure(reason, true))
+      }
+      inFlight.clear()
+      events.closed(reason)
+    }
+
+    const post = (message: Message, extra: Readonly<Record<string, string>> | undefined): Request => ({
+      method: "POST",
+      url,
+      body: JSON.stringify(message),
+      inSession: sessionId !== undefined && message.method !== "initialize",
+      expects: isRequest(message) ? "answer" : "nothing",
+      headers: { ...headers, ...extra, ...modernHeaders(message), ...jsonIn, ...anyOut }
+    })
+
+    const get = (lastEventId: string | undefined): Request => ({
+      method: "GET",
+      url,
+      inSession: sessionId !== undefined,
+      expects: "stream",
+      headers: { ...headers, ...streamOut, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) }
+    })
+
+    const send: Wire["send"] = (message, sendOptions) =>
+      new Promise((resolve, reject) => {
+        if (over !== undefined) return reject(new WireFailure(over, false))
+        const abort = deliver({
+          context: options,
+          client,
+          message,
+          request: post(message, sendOptions?.headers),
+          resume: get,
+          onSent: sendOptions?.onSent,
+          onAccepted: (answered) => {
+            if (message.method !== "initialize") return
+            sessionId = answered["mcp-session-id"] as string | undefined
+            remember()
+          },
+          onMessage: events.message,
+          settle: (failure) => {
+            if (isRequest(message)) inFlight.delete(message.id)
+            if (failure !== undefined) {
+              reject(failure)
+              if (failure.ends) finish(failure.reason)
+              return
+            }
+            resolve()
+            // from now on the server may speak unasked
+            if (message.method === "notifications/initialized") Deferred.unsafeDone(initialized, Effect.void)
+          }
+        })
+        if (isRequest(message)) inFlight.set(message.id, { abort, reject })
+      })
+
+    const leave = Effect.async<void>((resume) => {
+      const done = () => resume(Effect.void)
+      const request: Request = { method: "DELETE", url, headers, inSession: true, expects: "nothing" }
+      return Effect.sync(exchange(options, client, request, { message: done, end: done, refused: done, broken: done }))
+    }).pipe(withinBudget(farewellBudget), Effect.asVoid)
+
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => finish(new ConnectionClosed({ server, detail: "it was closed by us" })))
+    )
+    yield* Deferred.await(initialized).pipe(
+      Effect.zipRight(HttpPush.keepOpen({ context: options, client, request: get, events })),
+      Effect.interruptible,
+      Effect.forkScoped
+    )
+
+    const wire: Wire = {
+      transport: "streamable-http",
+      send,
+      retract: (id) => {
+        const entry = inFlight.get(id)
+        inFlight.delete(id)
+        entry?.abort()
+        entry?.reject(new WireFailure(new ConnectionClosed({ server, detail: "no longer wanted" }), true))
+      },
+      agreed: (agreedRevision) => {
+        revision = agreedRevision
+        remember()
+      },
+      farewell: Effect.suspend(() => (sessionId === undefined || over !== undefined ? Effect.void : leave))
+    }
+    return wire
+  })
+
+const jsonIn = { "content-type": "application/json" }
+const anyOut = { accept: "application/json, text/event-stream" }
+const streamOut = { accept: "text/event-stream" }

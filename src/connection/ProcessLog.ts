@@ -1,0 +1,109 @@
+/**
+ * What a process writes besides messages: always read, scrubbed, and kept within bounds however much it is. The last lines
+ * outlive the process.
+ */
+import type * as Protocol from "../domain/Protocol.js"
+
+export interface ProcessLog {
+  /** Bytes of stderr. */
+  readonly stderr: (chunk: Buffer) => void
+  /** A line of stdout that is no message. */
+  readonly stray: (text: string) => void
+  /** Everything that waits is written now. */
+  readonly flush: () => void
+  /** The last lines of stderr. */
+  readonly tail: () => string
+}
+
+/** A longer line is cut: it is no text for people. */
+const maxLine = 8 * 1024
+
+/** What is read in one go of {@link flushAfter}. A process that writes faster loses the lines before. */
+const maxPending = 64 * 1024
+
+/** Milliseconds. Scrubbing takes time, and a flood must not take it from the calls. */
+const flushAfter = 20
+
+/** Of the lines that are kept for an error message. */
+const maxTail = 16 * 1024
+
+type Source = "stderr" | "stdout"
+
+export const make = (options: {
+  readonly scrub: (text: string) => string
+  readonly onLine: (line: Protocol.LogLine) => void
+}): ProcessLog => {
+  let partial: Array<Buffer> = []
+  let partialSize = 0
+  let pending: Array<readonly [Source, string]> = []
+  let pendingSize = 0
+  let dropped = 0
+  let timer: NodeJS.Timeout | undefined
+  let tail: Array<string> = []
+  let tailSize = 0
+
+  const write = (source: Source, text: string) => {
+    options.onLine({ at: Date.now(), source, text })
+    if (source === "stdout") return
+    tail.push(text)
+    tailSize += text.length + 1
+    while (tailSize > maxTail && tail.length > 1) tailSize -= tail.shift()!.length + 1
+  }
+
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    const lines = pending
+    if (dropped > 0) write("stderr", `… ${dropped} lines left out: they came faster than they can be kept`)
+    pending = []
+    pendingSize = 0
+    dropped = 0
+    // the cut comes after scrubbing, so that it cannot leave half a secret
+    for (const [source, text] of lines) write(source, cut(options.scrub(text)))
+  }
+
+  const add = (source: Source, text: string) => {
+    const line = text.endsWith("\r") ? text.slice(0, -1) : text
+    if (line.trim() === "") return
+    pending.push([source, line.slice(0, 2 * maxLine)])
+    pendingSize += Math.min(line.length, 2 * maxLine)
+    while (pendingSize > maxPending && pending.length > 1) {
+      pendingSize -= pending.shift()![1].length
+      dropped += 1
+    }
+    timer ??= setTimeout(flush, flushAfter).unref()
+  }
+
+  const takePartial = (end: Buffer): string => {
+    partial.push(end)
+    const text = Buffer.concat(partial).toString("utf8")
+    partial = []
+    partialSize = 0
+    return text
+  }
+
+  return {
+    stderr: (chunk) => {
+      let from = 0
+      for (let to = chunk.indexOf(newline); to !== -1; to = chunk.indexOf(newline, from)) {
+        add("stderr", takePartial(chunk.subarray(from, to)))
+        from = to + 1
+      }
+      // of an endless line only the beginning is kept
+      if (from < chunk.length && partialSize < 4 * maxLine) {
+        partial.push(chunk.subarray(from, from + 4 * maxLine))
+        partialSize += chunk.length - from
+      }
+    },
+    stray: (text) => add("stdout", text),
+    flush: () => {
+      if (partialSize > 0) add("stderr", takePartial(Buffer.alloc(0)))
+      flush()
+    },
+    tail: () => tail.join("\n")
+  }
+}
+
+const newline = 0x0a
+
+const cut = (text: string): string => (text.length > maxLine ? `${text.slice(0, maxLine)}…` : text)

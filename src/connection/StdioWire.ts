@@ -1,0 +1,123 @@
+/**
+ * Messages to and from a process of ours, one a line.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { ConnectionClosed, type ConnectionError, ProcessExited } from "../domain/Errors.js"
+import { defined } from "../domain/defined.js"
+import type { AttemptPhase } from "../domain/ServerStatus.js"
+import * as LineReader from "./LineReader.js"
+import type { ProcessLog } from "./ProcessLog.js"
+import * as StdioProcess from "./StdioProcess.js"
+import { type Message, maxMessageBytes, parseMessages, type Wire, type WireEvents, WireFailure } from "./Wire.js"
+
+export interface Options extends StdioProcess.Spec {
+  readonly log: ProcessLog
+  readonly events: WireEvents
+  /** Where the attempt stands; nothing once it has succeeded. */
+  readonly phase: () => AttemptPhase | undefined
+}
+
+/** A message that waits because the process does not read. It has not left us. */
+interface Waiting {
+  readonly message: Message
+  readonly text: string
+  readonly gone: () => void
+  readonly failed: (failure: WireFailure) => void
+}
+
+export const open = (options: Options) =>
+  Effect.gen(function* () {
+    const { events, log, server } = options
+    // what the process says at its very end is the last thing we do
+    yield* Effect.addFinalizer(() => Effect.sync(log.flush))
+    const { child, ended, pid } = yield* StdioProcess.spawn(options)
+    let over: ConnectionError | undefined
+    let blocked = false
+    const waiting = new Set<Waiting>()
+
+    const finish = (reason: ConnectionError) => {
+      if (over !== undefined) return
+      over = reason
+      log.flush()
+      for (const each of waiting) each.failed(new WireFailure(reason, false))
+      waiting.clear()
+      events.closed(reason)
+    }
+
+    const read = LineReader.make({
+      limit: maxMessageBytes,
+      line: (text) => {
+        if (over !== undefined) return
+        const messages = parseMessages(text)
+        if (messages.length === 0) log.stray(text)
+        for (const message of messages) events.message(message)
+      },
+      overflow: () =>
+        finish(new ConnectionClosed({ server, detail: `a message of more than ${maxMessageBytes} bytes arrived` }))
+    })
+    child.stdout.on("data", read)
+    child.stderr.on("data", log.stderr)
+
+    const write = (text: string) => {
+      blocked = !child.stdin.write(text)
+    }
+    child.stdin.on("drain", () => {
+      blocked = false
+      for (const each of waiting) {
+        if (blocked) return
+        waiting.delete(each)
+        write(each.text)
+        each.gone()
+      }
+    })
+
+    const send: Wire["send"] = (message, sendOptions) => {
+      if (over !== undefined) return Promise.reject(new WireFailure(over, false))
+      const text = `${JSON.stringify(message)}\n`
+      if (!blocked) {
+        write(text)
+        sendOptions?.onSent?.()
+        return Promise.resolve()
+      }
+      return new Promise((resolve, reject) => {
+        const gone = () => {
+          sendOptions?.onSent?.()
+          resolve()
+        }
+        waiting.add({ message, text, gone, failed: reject })
+      })
+    }
+
+    const retract: Wire["retract"] = (id) => {
+      for (const each of waiting) {
+        if (each.message.id !== id || !waiting.delete(each)) continue
+        each.failed(new WireFailure(new ConnectionClosed({ server, detail: "taken back before it was sent" }), false))
+      }
+    }
+
+    const exited = Deferred.await(ended).pipe(
+      Effect.map((ending) => {
+        log.flush()
+        return new ProcessExited({ server, ...defined({ phase: options.phase(), stderr: log.tail(), ...ending }) })
+      })
+    )
+    // a pipe breaks when the process dies, too, and then the exit says more
+    const broken = awaitBroken(child).pipe(
+      Effect.tap(() => Effect.sleep(exitGrace)),
+      Effect.map((pipe) => new ConnectionClosed({ server, detail: `the process closed its ${pipe}` }))
+    )
+    yield* Effect.raceFirst(exited, broken).pipe(Effect.map(finish), Effect.interruptible, Effect.forkScoped)
+
+    const wire: Wire = { transport: "stdio", pid, send, retract, agreed: () => {}, farewell: Effect.void }
+    return wire
+  })
+
+/** How long the exit of a process may come after the end of its pipes. */
+const exitGrace = "250 millis"
+
+const awaitBroken = (child: StdioProcess.StdioProcess["child"]) =>
+  Effect.async<"input" | "output">((resume) => {
+    child.stdin.once("error", () => resume(Effect.succeed("input")))
+    child.stdout.once("end", () => resume(Effect.succeed("output")))
+  })

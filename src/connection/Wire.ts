@@ -1,0 +1,89 @@
+/**
+ * The way to one server: messages out, messages in, and the one reason why it ended. What is on the wire is decided above;
+ * a wire only knows how to carry it.
+ */
+import type * as Effect from "effect/Effect"
+import type * as Errors from "../domain/Errors.js"
+import type * as Protocol from "../domain/Protocol.js"
+
+/** The name by which a request and its answer find each other. */
+export type MessageId = string | number
+
+/** Any JSON-RPC message. Only its envelope is known here. */
+export interface Message {
+  readonly jsonrpc: "2.0"
+  readonly id?: MessageId | null | undefined
+  readonly method?: string | undefined
+  readonly params?: unknown
+  readonly result?: unknown
+  readonly error?: unknown
+}
+
+/** What a wire tells while it is open. None of these may throw. */
+export interface WireEvents {
+  readonly message: (message: Message) => void
+  /** Said once, and last. */
+  readonly closed: (reason: Errors.ConnectionError) => void
+  /** The state of the channel for what the server says unasked. */
+  readonly push: (push: Protocol.Push) => void
+}
+
+export interface SendOptions {
+  /** Told at the moment from which on the server may have seen the message. */
+  readonly onSent?: (() => void) | undefined
+  /** Go with this message only, where a wire has headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export interface Wire {
+  readonly transport: Protocol.Transport
+  readonly pid?: number | undefined
+  /**
+   * Resolves when the message has gone out and, where each request has its own exchange, when that exchange is over.
+   * Rejects with {@link WireFailure} only.
+   */
+  readonly send: (message: Message, options?: SendOptions) => Promise<void>
+  /** Takes a request back if it has not left, and ends the wait for its answer where the wire waits for one. */
+  readonly retract: (id: MessageId) => void
+  /** The revision that was agreed on, for wires that mention it. */
+  readonly agreed: (revision: string) => void
+  /** Asks the server to forget us, where it can be asked. Never fails. */
+  readonly farewell: Effect.Effect<void>
+}
+
+/** Why a message could not be delivered or its answer not be received, and whether the server may have seen it. */
+export class WireFailure extends Error {
+  override name = "WireFailure"
+  readonly reason: Errors.ConnectionError
+  readonly sent: boolean
+  /** Whether the connection is of no more use. */
+  readonly ends: boolean
+  constructor(reason: Errors.ConnectionError, sent: boolean, ends = false) {
+    super(reason.message)
+    this.reason = reason
+    this.sent = sent
+    this.ends = ends
+  }
+}
+
+export const isRequest = (message: Message): message is Message & { readonly id: MessageId } =>
+  message.method !== undefined && message.id !== undefined && message.id !== null
+
+/** Longer messages end the connection: nobody sends them on purpose, and they would fill the memory. */
+export const maxMessageBytes = 64 * 1024 * 1024
+
+/** The messages in a text: one, or several where the peer batches them. In anything else there is none. */
+export const parseMessages = (text: string): ReadonlyArray<Message> => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return (Array.isArray(value) ? value : [value]).filter(isMessage)
+  } catch {
+    return []
+  }
+}
+
+const isMessage = (value: unknown): value is Message =>
+  typeof value === "object" &&
+  value !== null &&
+  (value as Message).jsonrpc === "2.0" &&
+  (typeof (value as Message).method === "string" || "result" in value || "error" in value)

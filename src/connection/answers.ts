@@ -1,0 +1,89 @@
+/**
+ * What came back for a request, in the words of the domain.
+ */
+import * as Arr from "effect/Array"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
+import {
+  type ConnectionError,
+  InvalidResult,
+  NotSent,
+  OutcomeUnknown,
+  ProtocolError,
+  RateLimited
+} from "../domain/Errors.js"
+import { describeType, type Issue } from "../domain/Issue.js"
+import { findingsOf } from "../domain/parseIssues.js"
+import * as Protocol from "../domain/Protocol.js"
+import type { RequestError } from "./Session.js"
+import type { WireFailure } from "./Wire.js"
+
+/** A result of a tool is looked at by hand where it is good, and by the schema where it is not. */
+export const callResult = (server: string, result: unknown): Exit.Exit<Protocol.CallToolResult, InvalidResult> =>
+  isCallResult(result) ? Exit.succeed(result) : decodeResult(server, Protocol.CallToolResult, result)
+
+const isCallResult = (result: unknown): result is Protocol.CallToolResult => {
+  if (typeof result !== "object" || result === null) return false
+  const { content, isError } = result as { readonly content?: unknown; readonly isError?: unknown }
+  return (
+    Array.isArray(content) &&
+    (isError === undefined || typeof isError === "boolean") &&
+    content.every((block) => typeof block === "object" && block !== null && typeof block.type === "string")
+  )
+}
+
+export const decodeResult = <A, I>(
+  server: string,
+  schema: Schema.Schema<A, I>,
+  result: unknown
+): Exit.Exit<A, InvalidResult> =>
+  Either.match(Schema.decodeUnknownEither(schema, { errors: "all" })(result), {
+    onLeft: ({ issue }) => Exit.fail(invalidResult(server, findingsOf(issue).issues, result)),
+    onRight: Exit.succeed
+  })
+
+export const invalidResult = (server: string, issues: ReadonlyArray<Issue>, result?: unknown): InvalidResult =>
+  new InvalidResult({
+    server,
+    issues: Arr.isNonEmptyReadonlyArray(issues)
+      ? issues
+      : [{ path: [], expected: "a valid result", found: describeType(result) }]
+  })
+
+/** A JSON-RPC error as the server sent it, but for secrets. */
+export const protocolError = (server: string, error: unknown, scrub: (text: string) => string): ProtocolError => {
+  const { code, data, message } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>
+  return new ProtocolError({
+    server,
+    code: typeof code === "number" && Number.isFinite(code) ? code : Protocol.errorCodes.InternalError,
+    message: scrub(typeof message === "string" ? message : "the server gave no reason"),
+    ...(data === undefined ? {} : { data: scrubAll(data, scrub) })
+  })
+}
+
+const scrubAll = (value: unknown, scrub: (text: string) => string): unknown => {
+  if (typeof value === "string") return scrub(value)
+  if (Array.isArray(value)) return value.map((each) => scrubAll(each, scrub))
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [scrub(key), scrubAll(each, scrub)]))
+}
+
+/** What a lost message means for whoever sent it. */
+export const requestFailure = (server: string, { reason, sent }: WireFailure): RequestError => {
+  if (reason._tag === "AuthRequired") return reason
+  if (reason._tag === "HttpFailed" && reason.status === 429) {
+    return new RateLimited({ server, retryAfter: reason.retryAfter ?? defaultRetryAfter })
+  }
+  return sent && !isRefusal(reason) ? new OutcomeUnknown({ server, cause: reason }) : notSent(server, reason)
+}
+
+/** Milliseconds, for a server that wants fewer requests but does not say for how long. */
+const defaultRetryAfter = 1000
+
+/** The server itself says that it did not take the request. */
+const isRefusal = (reason: ConnectionError): boolean =>
+  reason._tag === "SessionLost" || (reason._tag === "HttpFailed" && reason.status < 500)
+
+const notSent = (server: string, { message }: ConnectionError): NotSent =>
+  new NotSent({ server, reason: message.startsWith(`${server}: `) ? message.slice(server.length + 2) : message })

@@ -1,0 +1,86 @@
+/**
+ * The wire that a config asks for.
+ */
+import * as Effect from "effect/Effect"
+import { type ConnectionError, NetworkFailed } from "../domain/Errors.js"
+import { reveal } from "../domain/Secrets.js"
+import type { Local, Remote } from "../domain/ServerConfig.js"
+import type * as Protocol from "../domain/Protocol.js"
+import type { AttemptPhase } from "../domain/ServerStatus.js"
+import type { Options as HttpOptions } from "./HttpWire.js"
+import type { ProcessGroups } from "./ProcessGroups.js"
+import * as ProcessLog from "./ProcessLog.js"
+import * as StdioCommand from "./StdioCommand.js"
+import * as StdioWire from "./StdioWire.js"
+import type { WireEvents } from "./Wire.js"
+
+/** What all connections of one connector share. */
+export interface Host {
+  readonly clientInfo: { readonly name: string; readonly version: string }
+  readonly groups: ProcessGroups
+  /** Every process of ours can be told by it. */
+  readonly runTag: string
+  /** The PATH of the user's login shell, if it is wanted and known. */
+  readonly loginPath: Effect.Effect<string | undefined>
+}
+
+interface Context {
+  readonly server: string
+  readonly scrub: (text: string) => string
+  readonly events: WireEvents
+}
+
+export const openStdio = (
+  host: Host,
+  config: Local,
+  context: Context & {
+    readonly log: (line: Protocol.LogLine) => void
+    readonly phase: () => AttemptPhase | undefined
+  }
+) =>
+  Effect.gen(function* () {
+    const facts = { env: process.env, platform: process.platform, path: yield* host.loginPath }
+    const env = StdioCommand.environment(config, facts, host.runTag)
+    return yield* StdioWire.open({
+      server: context.server,
+      scrub: context.scrub,
+      events: context.events,
+      phase: context.phase,
+      log: ProcessLog.make({ scrub: context.scrub, onLine: context.log }),
+      command: reveal(config.command),
+      args: config.args.map(reveal),
+      cwd: config.cwd,
+      env,
+      searched: StdioCommand.searchedPath(env, process.platform) ?? "no directory: PATH is not set",
+      groups: host.groups
+    })
+  })
+
+export const httpOptions = (
+  host: Host,
+  config: Remote,
+  context: Context
+): Effect.Effect<HttpOptions, ConnectionError> => {
+  const address = reveal(config.url)
+  if (!/^https?:/i.test(address) || !URL.canParse(address)) {
+    return Effect.fail(new NetworkFailed({ server: context.server, code: "ERR_INVALID_URL", permanent: true }))
+  }
+  const url = new URL(address)
+  const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, reveal(value)]))
+  return Effect.succeed({
+    ...context,
+    url,
+    headers: { ...basicAuth(url), ...headers },
+    userAgent: `${host.clientInfo.name}/${host.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_"),
+    caFile: config.caFile,
+    login: config.oauth !== false
+  })
+}
+
+/** What a URL says about its user goes into a header, as everybody does it. */
+const basicAuth = ({ password, username }: URL): Record<string, string> =>
+  username === "" && password === ""
+    ? {}
+    : {
+        authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}`
+      }

@@ -1,0 +1,181 @@
+/**
+ * The state of one attempt to connect, and later of its session: what the wire says comes in here and is passed on.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import { ConnectionClosed, type ConnectionError } from "../domain/Errors.js"
+import type * as Protocol from "../domain/Protocol.js"
+import * as Secrets from "../domain/Secrets.js"
+import * as ServerConfig from "../domain/ServerConfig.js"
+import type { AttemptPhase } from "../domain/ServerStatus.js"
+import * as Broadcast from "./Broadcast.js"
+import * as Clocks from "./Clocks.js"
+import type { ConnectOptions } from "./Connector.js"
+import type { Notification } from "./Session.js"
+import type { Context } from "./sdkClassify.js"
+import * as SdkHandlers from "./sdkHandlers.js"
+import { logLineOf, notificationKey, notificationOf } from "./unasked.js"
+import type { Message, WireEvents } from "./Wire.js"
+
+/** Who gets the messages. It changes as the attempt comes further. */
+export interface Receiver {
+  readonly message: (message: Message) => void
+  readonly closed: (reason: ConnectionError) => void
+}
+
+export interface WireListener extends WireEvents {
+  /** Fails when the wire ends, with its reason. */
+  readonly died: Effect.Effect<never, ConnectionError>
+  /** From now on, the end of this wire is the end of the session. */
+  readonly adopt: Effect.Effect<void>
+  /** Whatever it says from now on, nobody listens: another one takes its place. */
+  readonly detach: () => void
+}
+
+export interface Attempt {
+  readonly options: ConnectOptions
+  readonly scrub: (text: string) => string
+  readonly clocks: Clocks.Clocks
+  readonly answering: SdkHandlers.Answering
+  readonly closed: Deferred.Deferred<ConnectionError>
+  readonly notifications: Broadcast.Broadcast<Notification>
+  readonly updates: Broadcast.Broadcast<string>
+  readonly logs: Broadcast.Broadcast<Protocol.LogLine>
+  readonly log: (line: Protocol.LogLine) => void
+  /** Where the attempt stands; nothing once it has succeeded. */
+  readonly phase: () => AttemptPhase | undefined
+  readonly reached: (phase: AttemptPhase) => Effect.Effect<void>
+  readonly succeeded: () => void
+  readonly push: () => Protocol.Push
+  readonly setPush: (push: Protocol.Push) => void
+  /** Settles everything that waits, before the wire is closed. */
+  readonly leave: Effect.Effect<void>
+  readonly receive: (receiver: Receiver) => void
+  /** Ears for one wire. An attempt may try several. */
+  readonly events: () => WireListener
+  readonly classify: () => Context
+}
+
+/** How much waits for a reader that does not read. */
+const waiting = { notifications: 10_000, logs: 1000 }
+
+export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { config, server } = options
+    const scrub = Secrets.scrub(ServerConfig.secrets(config))
+    const clocks = Clocks.make(Clocks.nodeTimer)
+    const answering = yield* SdkHandlers.make(options.handlers ?? {}, clocks)
+    const closed = yield* Deferred.make<ConnectionError>()
+    const capacity = waiting.notifications
+    const notifications = Broadcast.make<Notification>({ capacity, key: notificationKey, early: true })
+    const updates = Broadcast.make<string>({ capacity, key: (uri) => uri, early: false })
+    const logs = Broadcast.make<Protocol.LogLine>({ capacity: waiting.logs, early: true })
+    let phase: AttemptPhase | undefined = config._tag === "Local" ? "spawn" : "handshake"
+    let reason: ConnectionError | undefined
+    let push: Protocol.Push = "none"
+    let receiver: Receiver = { message: () => {}, closed: () => {} }
+
+    const log = (line: Protocol.LogLine) => {
+      options.onLog?.(line)
+      logs.publish(line)
+    }
+
+    const finish = (why: ConnectionError) => {
+      if (reason !== undefined) return
+      reason = why
+      receiver.closed(why)
+      notifications.end()
+      updates.end()
+      Deferred.unsafeDone(closed, Effect.succeed(why))
+    }
+
+    const setPush = (value: Protocol.Push) => {
+      if (value === push) return
+      push = value
+      notifications.publish({ _tag: "PushChanged", push })
+    }
+
+    const message = (message: Message) => {
+      const notification = notificationOf(message)
+      if (notification !== undefined) notifications.publish(notification)
+      if (notification?._tag === "ResourceUpdated") updates.publish(notification.uri)
+      const line = logLineOf(message, scrub, Date.now())
+      if (line !== undefined) log(line)
+      receiver.message(message)
+    }
+
+    const leave = Effect.sync(() => finish(new ConnectionClosed({ server, detail: "it was closed by us" })))
+    yield* Effect.addFinalizer(() => Effect.zipRight(leave, Effect.sync(logs.end)))
+
+    return {
+      options,
+      scrub,
+      clocks,
+      answering,
+      closed,
+      notifications,
+      updates,
+      logs,
+      log,
+      setPush,
+      leave,
+      phase: () => phase,
+      reached: (next) =>
+        Effect.suspend(() => {
+          phase = next
+          return options.onPhase?.(next) ?? Effect.void
+        }),
+      succeeded: () => {
+        phase = undefined
+      },
+      push: () => push,
+      receive: (next) => {
+        receiver = next
+      },
+      events: () => {
+        const died = Deferred.unsafeMake<never, ConnectionError>(FiberId.none)
+        let listening = true
+        let adopted = false
+        const end = (why: ConnectionError) => {
+          finish(why)
+          logs.end()
+        }
+        const whenListening =
+          <A>(tell: (value: A) => void) =>
+          (value: A) => {
+            if (listening) tell(value)
+          }
+        return {
+          message: whenListening(message),
+          push: whenListening(setPush),
+          closed: whenListening((why: ConnectionError) => {
+            Deferred.unsafeDone(died, Effect.fail(why))
+            if (adopted) end(why)
+          }),
+          died: Deferred.await(died),
+          adopt: Effect.suspend(() => {
+            adopted = true
+            // it may have died at the last moment
+            return Effect.flatMap(
+              Deferred.poll(died),
+              Option.match({ onNone: () => Effect.void, onSome: Effect.catchAll((why) => Effect.sync(() => end(why))) })
+            )
+          }),
+          detach: () => {
+            listening = false
+          }
+        }
+      },
+      classify: () => ({
+        server,
+        scrub,
+        login: config._tag === "Remote" && config.oauth !== false,
+        phase: phase ?? "handshake",
+        timeout: config.timeout.connect,
+        closed: reason
+      })
+    }
+  })

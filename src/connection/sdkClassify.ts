@@ -1,0 +1,207 @@
+/**
+ * The one place where errors of the SDK become ours. It is total: whatever is thrown, an error of the domain comes out.
+ */
+import {
+  AuthorizationServerMismatchError,
+  InsecureTokenEndpointError,
+  InsufficientScopeError,
+  IssuerMismatchError,
+  OAuthError,
+  OAuthErrorCode,
+  ProtocolError as SdkProtocolError,
+  RegistrationRejectedError,
+  SdkError,
+  SdkErrorCode,
+  SseError,
+  UnauthorizedError,
+  UnsupportedProtocolVersionError
+} from "@modelcontextprotocol/client"
+import * as Schema from "effect/Schema"
+import {
+  AuthError,
+  AuthRequired,
+  ConnectionClosed,
+  ConnectionError,
+  ConnectTimeout,
+  HandshakeRefused,
+  HttpFailed,
+  IncompatibleServer,
+  RegistrationRequired,
+  SpawnFailed,
+  UnexpectedFailure
+} from "../domain/Errors.js"
+import { defined } from "../domain/defined.js"
+import type { AttemptPhase } from "../domain/ServerStatus.js"
+import { invalidResult, protocolError, requestFailure } from "./answers.js"
+import { type Context as HttpContext, networkError, refusalError } from "./httpFailure.js"
+import type { RequestError } from "./Session.js"
+import { spawnReason } from "./StdioCommand.js"
+import { WireFailure } from "./Wire.js"
+
+export interface Context extends HttpContext {
+  /** Where the attempt stands. Defaults to `handshake`. */
+  readonly phase?: AttemptPhase | undefined
+  /** Milliseconds the attempt may take. */
+  readonly timeout?: number | undefined
+  /** Why the connection ended, if it has. */
+  readonly closed?: ConnectionError | undefined
+  /** The command of a local server, without secrets. */
+  readonly command?: string | undefined
+}
+
+/** Why an attempt to connect failed, or a connection ended. */
+export const connectionError = (context: Context, thrown: unknown): ConnectionError => {
+  const { scrub, server } = context
+  for (const error of chain(thrown)) {
+    const known = fromTransport(context, error) ?? fromAuth(context, error) ?? fromHandshake(context, error)
+    if (known !== undefined) return known
+  }
+  return new UnexpectedFailure({ server, detail: scrub(textOf(thrown)).slice(0, 500) })
+}
+
+/** An error and what it was caused by. */
+function* chain(thrown: unknown): Iterable<unknown> {
+  let error = thrown
+  for (let depth = 0; depth < 5 && error !== undefined && error !== null; depth += 1) {
+    yield error
+    error = (error as { readonly cause?: unknown }).cause
+  }
+}
+
+const isConnectionError = Schema.is(ConnectionError)
+
+const fromTransport = (context: Context, error: unknown): ConnectionError | undefined => {
+  const { server } = context
+  if (error instanceof WireFailure) return error.reason
+  if (isConnectionError(error)) return error
+  const status = statusOf(error)
+  if (status !== undefined) {
+    return refusalError(context, { status, headers: {}, body: bodyOf(error), inSession: false })
+  }
+  if (error instanceof SdkError) {
+    switch (error.code) {
+      case SdkErrorCode.ConnectionClosed:
+      case SdkErrorCode.NotConnected:
+        return context.closed ?? new ConnectionClosed({ server })
+      case SdkErrorCode.RequestTimeout:
+        return new ConnectTimeout({ server, phase: context.phase ?? "handshake", after: context.timeout ?? 0 })
+      case SdkErrorCode.ClientHttpUnexpectedContent:
+        return new IncompatibleServer({ server, detail: context.scrub(error.message) })
+      default:
+        return undefined
+    }
+  }
+  if (!(error instanceof Error)) return undefined
+  if (error.message === "Not connected") return context.closed ?? new ConnectionClosed({ server })
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (syscall?.startsWith("spawn") === true && spawnReason(String(code)) !== undefined) {
+    return new SpawnFailed({ server, command: context.command ?? "", reason: spawnReason(String(code))! })
+  }
+  if (error.message === "fetch failed") return networkError(context, error.cause ?? error)
+  return typeof code === "string" && networkCode.test(code) ? networkError(context, error) : undefined
+}
+
+const networkCode =
+  /^(E[A-Z]+|EAI_[A-Z]+|UND_ERR_[A-Z_]+|CERT_[A-Z_]+|ERR_TLS_[A-Z_]+|DEPTH_ZERO_[A-Z_]+|SELF_SIGNED_[A-Z_]+|UNABLE_TO_[A-Z_]+)$/
+
+/** The SDK's own names for HTTP failures say little: the status says all. */
+const statusOf = (error: unknown): number | undefined => {
+  if (error instanceof SseError) return typeof error.code === "number" ? error.code : undefined
+  if (!(error instanceof SdkError)) return undefined
+  const { data } = error as { readonly data?: { readonly status?: unknown } }
+  return typeof data?.status === "number" ? data.status : undefined
+}
+
+const bodyOf = (error: unknown): string => {
+  const { data } = error as { readonly data?: { readonly text?: unknown } }
+  return typeof data?.text === "string" ? data.text : ""
+}
+
+const fromAuth = (context: Context, error: unknown): ConnectionError | undefined => {
+  const { login, scrub, server } = context
+  const failed = (reason: string) => new AuthError({ server, reason, detail: scrub(textOf(error)) })
+  const required = (reason: string, scope?: string) =>
+    new AuthRequired({ server, reason, login, ...defined({ scope }) })
+  if (error instanceof InsufficientScopeError) return required("the login does not allow this", error.requiredScope)
+  if (error instanceof UnauthorizedError) return required("the server asks for a login")
+  if (error instanceof RegistrationRejectedError) {
+    if (error.status === 429 || error.status >= 500) return new HttpFailed({ server, status: error.status })
+    return new RegistrationRequired({ server, detail: "the authorization server refused to register us" })
+  }
+  if (error instanceof OAuthError) {
+    switch (error.code) {
+      case OAuthErrorCode.InvalidClient:
+      case OAuthErrorCode.UnauthorizedClient:
+      case OAuthErrorCode.InvalidClientMetadata:
+      case "invalid_redirect_uri":
+        return new RegistrationRequired({ server, detail: `the authorization server does not know us (${error.code})` })
+      case OAuthErrorCode.AccessDenied:
+      case OAuthErrorCode.InvalidGrant:
+        return required(`the login was refused (${error.code})`)
+      case OAuthErrorCode.ServerError:
+      case OAuthErrorCode.TemporarilyUnavailable:
+        return new HttpFailed({ server, status: 503, detail: "the authorization server is not available" })
+      case OAuthErrorCode.TooManyRequests:
+        return new HttpFailed({ server, status: 429, detail: "the authorization server wants fewer requests" })
+      default:
+        return failed(String(error.code))
+    }
+  }
+  if (error instanceof IssuerMismatchError) return failed("issuer_mismatch")
+  if (error instanceof AuthorizationServerMismatchError) return failed("authorization_server_mismatch")
+  if (error instanceof InsecureTokenEndpointError) return failed("insecure_token_endpoint")
+  if (!(error instanceof Error)) return undefined
+  if (/does not support dynamic client registration|must be saveable for dynamic registration/.test(error.message)) {
+    return new RegistrationRequired({ server, detail: "the authorization server does not register clients by itself" })
+  }
+  const [, status] = /^HTTP (5\d\d) trying to load/.exec(error.message) ?? []
+  if (status !== undefined) return new HttpFailed({ server, status: Number(status) })
+  if (error.message.startsWith("Incompatible auth server")) return failed("incompatible_server")
+  return /^Protected resource .* does not match/.test(error.message) ? failed("resource_mismatch") : undefined
+}
+
+const fromHandshake = ({ scrub, server }: Context, error: unknown): ConnectionError | undefined => {
+  const incompatible = (detail: string) => new IncompatibleServer({ server, detail: scrub(detail) })
+  if (error instanceof UnsupportedProtocolVersionError) {
+    return incompatible(`it speaks ${error.supported.map(String).join(", ") || "no revision we know"}`)
+  }
+  if (error instanceof SdkProtocolError) {
+    return new HandshakeRefused({ server, code: error.code, detail: scrub(error.message) })
+  }
+  if (error instanceof SdkError) {
+    if (error.code === SdkErrorCode.InvalidResult) return incompatible("its greeting is malformed")
+    // the cause, if there is one, says more
+    if (error.code !== SdkErrorCode.EraNegotiationFailed || error.cause !== undefined) return undefined
+    return incompatible(error.message)
+  }
+  if (!(error instanceof Error)) return undefined
+  const [, revision] = /protocol version is not supported: (.*)$/s.exec(error.message) ?? []
+  if (revision !== undefined) return incompatible(`it speaks ${revision}`)
+  return error.message.startsWith("Server sent invalid initialize result")
+    ? incompatible("its greeting is malformed")
+    : undefined
+}
+
+/** Why a request on a live connection failed. Whether it was sent is known for our own failures; else it was. */
+export const requestError = (context: Context, thrown: unknown): RequestError => {
+  const { scrub, server } = context
+  if (thrown instanceof WireFailure) return requestFailure(server, thrown)
+  if (thrown instanceof SdkProtocolError) return protocolError(server, thrown, scrub)
+  if (thrown instanceof SdkError && notAnAnswer.has(thrown.code)) {
+    return invalidResult(server, [{ path: [], expected: "a valid result", found: scrub(thrown.message).slice(0, 300) }])
+  }
+  return requestFailure(server, new WireFailure(connectionError(context, thrown), true))
+}
+
+/** The server answered, but not with what it may answer. */
+const notAnAnswer: ReadonlySet<string> = new Set([
+  SdkErrorCode.InvalidResult,
+  SdkErrorCode.UnsupportedResultType,
+  SdkErrorCode.InputRequiredRoundsExceeded,
+  SdkErrorCode.ListPaginationExceeded,
+  SdkErrorCode.CapabilityNotSupported,
+  SdkErrorCode.MethodNotSupportedByProtocolVersion
+])
+
+const textOf = (thrown: unknown): string =>
+  thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)

@@ -1,0 +1,228 @@
+/**
+ * From a config to a session: opens the wire, finds out which revision the server speaks, shakes hands.
+ */
+import {
+  Client,
+  ProtocolError as SdkProtocolError,
+  SdkError,
+  SdkErrorCode,
+  type VersionNegotiationOptions
+} from "@modelcontextprotocol/client"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import { type ConnectionError, ConnectTimeout, HttpFailed } from "../domain/Errors.js"
+import { defined } from "../domain/defined.js"
+import * as Protocol from "../domain/Protocol.js"
+import type { Local, Remote } from "../domain/ServerConfig.js"
+import * as CallTable from "./CallTable.js"
+import type { ConnectOptions } from "./Connector.js"
+import * as HttpWire from "./HttpWire.js"
+import { type Host, httpOptions, openStdio } from "./openWire.js"
+import * as SseWire from "./SseWire.js"
+import type { Info, Session } from "./Session.js"
+import * as SdkAttempt from "./sdkAttempt.js"
+import * as Classify from "./sdkClassify.js"
+import * as SdkHandlers from "./sdkHandlers.js"
+import { type Link, never } from "./sdkRequests.js"
+import * as SdkSession from "./sdkSession.js"
+import { listenForChanges } from "./sdkSubscriptions.js"
+import * as SdkTransport from "./sdkTransport.js"
+import type { Wire } from "./Wire.js"
+
+type Attempt = SdkAttempt.Attempt
+
+export const connect = (host: Host, options: ConnectOptions): Effect.Effect<Session, ConnectionError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { config, server } = options
+    const attempt = yield* SdkAttempt.make(options)
+    const timedOut = () =>
+      new ConnectTimeout({ server, phase: attempt.phase() ?? "handshake", after: config.timeout.connect })
+    const greeted = yield* (
+      config._tag === "Local" ? local(host, attempt, config) : remote(host, attempt, config)
+    ).pipe(
+      Effect.mapError((thrown) => Classify.connectionError(attempt.classify(), thrown)),
+      Effect.timeoutFail({ duration: config.timeout.connect, onTimeout: timedOut })
+    )
+    attempt.succeeded()
+    return yield* sessionOf(attempt, greeted)
+  })
+
+/** A client that has shaken hands. */
+interface Greeted {
+  readonly client: Client
+  readonly transport: SdkTransport.SdkTransport
+  readonly wire: Wire
+}
+
+const legacy: VersionNegotiationOptions = { mode: "legacy" }
+const modern: VersionNegotiationOptions = { mode: { pin: Protocol.modernRevisions[0] }, probe: { timeoutMs: never } }
+
+/** Fails with whatever was thrown. */
+const handshake = (
+  host: Host,
+  attempt: Attempt,
+  wire: Wire,
+  versionNegotiation: VersionNegotiationOptions
+): Effect.Effect<Greeted, unknown> =>
+  Effect.async<Greeted, unknown>((resume) => {
+    const transport = SdkTransport.make(wire)
+    const client = new Client(host.clientInfo, {
+      capabilities: SdkHandlers.capabilities(attempt.options.handlers ?? {}),
+      versionNegotiation
+    })
+    // what the SDK has to say besides is about late answers and the like
+    client.onerror = () => {}
+    attempt.answering.install(client)
+    attempt.receive({ message: transport.deliver, closed: transport.end })
+    client.connect(transport, { timeout: never }).then(
+      () => resume(Effect.succeed({ client, transport, wire })),
+      (thrown: unknown) => resume(Effect.fail(thrown))
+    )
+    return Effect.sync(transport.end)
+  })
+
+/** The older handshake first: most servers know it, and one that does not says so without being started a second time. */
+const local = (host: Host, attempt: Attempt, config: Local) =>
+  Effect.gen(function* () {
+    yield* attempt.reached("spawn")
+    const { log, options, phase, scrub } = attempt
+    const events = attempt.events()
+    const wire = yield* openStdio(host, config, { server: options.server, scrub, events, log, phase })
+    yield* attempt.reached("handshake")
+    const shake = (negotiation: VersionNegotiationOptions) => handshake(host, attempt, wire, negotiation)
+    const ways = {
+      "2026-07-28": shake(modern),
+      legacy: shake(legacy),
+      auto: Effect.catchIf(shake(legacy), isModernOnly, () => shake(modern))
+    }
+    return yield* adopting(events, ways[config.protocol])
+  })
+
+/** When the wire ends, its reason says more than what that does to the handshake. */
+const adopting = (events: SdkAttempt.WireListener, greet: Effect.Effect<Greeted, unknown>) =>
+  Effect.zipLeft(Effect.raceFirst(greet, events.died), events.adopt)
+
+const isModernOnly = (thrown: unknown): boolean =>
+  thrown instanceof SdkProtocolError &&
+  (thrown.code === Protocol.errorCodes.UnsupportedProtocolVersion || thrown.code === Protocol.errorCodes.MethodNotFound)
+
+const remote = (host: Host, attempt: Attempt, config: Remote): Effect.Effect<Greeted, unknown, Scope.Scope> => {
+  const streamable = over(host, attempt, config, HttpWire.open, (wire) => greetOverHttp(host, attempt, config, wire))
+  const sse = over(host, attempt, config, SseWire.open, (wire) => handshake(host, attempt, wire, legacy))
+  const way = {
+    http: streamable,
+    sse,
+    auto: Effect.catchIf(streamable, isOlderServer, (first) =>
+      Effect.mapError(sse, (second) => bothFailed(attempt, first.failure.reason as HttpFailed, second))
+    )
+  }
+  return Effect.zipRight(attempt.reached("handshake"), way[config.transport])
+}
+
+/** Opens a wire in a scope of its own, which is closed if there is no handshake over it. */
+const over = <E>(
+  host: Host,
+  attempt: Attempt,
+  config: Remote,
+  open: (options: HttpWire.Options) => Effect.Effect<Wire, E, Scope.Scope>,
+  greet: (wire: Wire) => Effect.Effect<Greeted, unknown>
+): Effect.Effect<Greeted, unknown, Scope.Scope> =>
+  Effect.gen(function* () {
+    const events = attempt.events()
+    const scope = yield* Effect.flatMap(Effect.scope, (parent) => Scope.fork(parent, ExecutionStrategy.sequential))
+    const options = yield* httpOptions(host, config, { server: attempt.options.server, scrub: attempt.scrub, events })
+    return yield* Effect.flatMap(open(options), (wire) => adopting(events, greet(wire))).pipe(
+      Scope.extend(scope),
+      Effect.tapError(() =>
+        Effect.suspend(() => {
+          events.detach()
+          return Scope.close(scope, Exit.void)
+        })
+      )
+    )
+  })
+
+/** A newer server answers one question. An older one refuses it, or does not answer, and gets the older handshake. */
+const greetOverHttp = (host: Host, attempt: Attempt, config: Remote, wire: Wire) => {
+  if (config.protocol === "legacy") return handshake(host, attempt, wire, legacy)
+  if (config.protocol === "2026-07-28") return handshake(host, attempt, wire, modern)
+  const timeoutMs = Math.min(probeTimeout, config.timeout.connect / 2)
+  return Effect.catchIf(handshake(host, attempt, wire, { mode: "auto", probe: { timeoutMs } }), isTimeout, () =>
+    handshake(host, attempt, wire, legacy)
+  )
+}
+
+/** Milliseconds a server may take to say that it is a newer one. */
+const probeTimeout = 10_000
+
+const isTimeout = (thrown: unknown): boolean =>
+  thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout
+
+/** The greeting itself was refused in a way in which servers refuse that know only the older transport. */
+const isOlderServer = (thrown: unknown): thrown is SdkTransport.GreetingRefused =>
+  thrown instanceof SdkTransport.GreetingRefused &&
+  thrown.failure.reason._tag === "HttpFailed" &&
+  [400, 404, 405].includes(thrown.failure.reason.status)
+
+/** The first failure is the one to act upon, unless the second knows that a login is missing. */
+const bothFailed = (attempt: Attempt, first: HttpFailed, thrown: unknown): ConnectionError => {
+  const second = Classify.connectionError(attempt.classify(), thrown)
+  if (second._tag === "AuthRequired") return second
+  const { detail, retryAfter, server, status } = first
+  const also = `over SSE: ${second.message}`
+  return new HttpFailed({
+    server,
+    status,
+    detail: detail === undefined ? also : `${detail}; ${also}`,
+    ...defined({ retryAfter })
+  })
+}
+
+const sessionOf = (attempt: Attempt, { client, transport, wire }: Greeted) =>
+  Effect.gen(function* () {
+    const { clocks, options, scrub } = attempt
+    const { config, server } = options
+    const era = client.getProtocolEra() ?? "legacy"
+    const calls = CallTable.make({ server, wire, clocks, scrub })
+    const link: Link = {
+      server,
+      config,
+      client,
+      era,
+      clocks,
+      transport: wire.transport,
+      classify: attempt.classify
+    }
+    attempt.receive({
+      message: (message) => {
+        if (!calls.accept(message)) transport.deliver(message)
+      },
+      closed: (reason) => {
+        calls.abandon(reason)
+        transport.end()
+      }
+    })
+    yield* Effect.addFinalizer(() => Effect.zipRight(attempt.leave, wire.farewell))
+    yield* attempt.answering.announceRoots(client).pipe(Effect.interruptible, Effect.forkScoped)
+    if (era === "modern") {
+      yield* listenForChanges(link, attempt.setPush).pipe(Effect.interruptible, Effect.forkScoped)
+    } else if (wire.transport === "stdio") {
+      attempt.setPush("open")
+    }
+    const { closed, logs, notifications, push, updates } = attempt
+    return SdkSession.make({ link, info: infoOf(client, era, wire), calls, notifications, updates, logs, push, closed })
+  })
+
+const infoOf = (client: Client, era: Protocol.Era, wire: Wire): Info => ({
+  transport: wire.transport,
+  era,
+  protocolVersion: client.getNegotiatedProtocolVersion() ?? "",
+  capabilities: { ...client.getServerCapabilities() },
+  ...defined({
+    serverInfo: client.getServerVersion(),
+    instructions: client.getInstructions(),
+    pid: wire.pid
+  })
+})

@@ -1,0 +1,124 @@
+/**
+ * All pages of a server's lists, within bounds. The server decides what is on them, not whether we get to an end.
+ */
+import * as Effect from "effect/Effect"
+import { CallTimeout } from "../domain/Errors.js"
+import type { Diagnostic } from "../domain/Diagnostic.js"
+import * as Listing from "../domain/Listing.js"
+import * as Protocol from "../domain/Protocol.js"
+import type { Link } from "./sdkRequests.js"
+import { request } from "./sdkRequests.js"
+import { entriesKey } from "./sdkTransport.js"
+import type { RequestError } from "./Session.js"
+
+const maxPages = 1000
+const maxEntries = 100_000
+const maxCursor = 64 * 1024
+
+type Method = "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list"
+
+interface Page {
+  readonly entries: ReadonlyArray<unknown>
+  readonly ttl: number | undefined
+  readonly next: string | undefined
+}
+
+export const make = (link: Link) => {
+  const { capabilities, headers } = {
+    capabilities: (link.client.getServerCapabilities() ?? {}) as Readonly<Record<string, unknown>>,
+    headers: link.era === "modern" && link.transport === "streamable-http"
+  }
+  const list = <A>(
+    capability: string,
+    method: Method,
+    read: (entries: ReadonlyArray<unknown>) => Listing.Listing<A>
+  ): Effect.Effect<Listing.Listing<A>, RequestError> =>
+    capabilities[capability] === undefined
+      ? Effect.succeed({ items: [], diagnostics: [] })
+      : walk(link, method).pipe(
+          Effect.map(({ diagnostics, entries, ttl }) => {
+            const listing = read(entries)
+            return {
+              items: listing.items,
+              diagnostics: [...listing.diagnostics, ...diagnostics],
+              ...(ttl === undefined ? {} : { ttl })
+            }
+          })
+        )
+  return {
+    listTools: list("tools", "tools/list", (entries) => Listing.tools(entries, { headers })),
+    listResources: list("resources", "resources/list", Listing.resources),
+    listResourceTemplates: list("resources", "resources/templates/list", Listing.resourceTemplates),
+    listPrompts: list("prompts", "prompts/list", Listing.prompts)
+  }
+}
+
+/** Page after page. One clock runs for all of them. */
+const walk = (link: Link, method: Method) =>
+  Effect.gen(function* () {
+    const entries: Array<unknown> = []
+    const diagnostics: Array<Diagnostic> = []
+    const seen = new Set<string>()
+    let ttl: number | undefined
+    let cursor: string | undefined
+
+    for (let count = 1; ; count += 1) {
+      const page = yield* fetchPage(link, method, cursor)
+      for (const entry of page.entries) entries.push(entry)
+      if (page.ttl !== undefined) ttl = Math.min(ttl ?? page.ttl, page.ttl)
+      if (page.next === undefined) break
+      const stop = reasonToStop(page.next, seen, count, entries.length)
+      if (stop !== undefined) {
+        diagnostics.push({ severity: "warning", code: "list_cut_short", message: `${method} was not read on: ${stop}` })
+        break
+      }
+      seen.add(page.next)
+      cursor = page.next
+    }
+    return { entries, diagnostics, ttl }
+  }).pipe(
+    Effect.timeoutFail({
+      duration: link.config.timeout.list,
+      onTimeout: () =>
+        new CallTimeout({ server: link.server, which: "total", sent: true, after: link.config.timeout.list })
+    }),
+    // the server says it has such a list, and then that it does not know it: it has none
+    Effect.catchIf(
+      (error) => error._tag === "ProtocolError" && error.code === Protocol.errorCodes.MethodNotFound,
+      () =>
+        Effect.succeed({
+          entries: [],
+          diagnostics: [
+            { severity: "warning" as const, code: "list_not_there", message: `it does not know ${method}` }
+          ],
+          ttl: undefined
+        })
+    )
+  )
+
+const reasonToStop = (next: string, seen: ReadonlySet<string>, pages: number, entries: number): string | undefined => {
+  if (seen.has(next)) return "the server repeats itself"
+  if (next.length > maxCursor) return "its cursor is too long"
+  if (pages >= maxPages) return `it has more than ${maxPages} pages`
+  return entries >= maxEntries ? `it has more than ${maxEntries} entries` : undefined
+}
+
+const fetchPage = (link: Link, method: Method, cursor: string | undefined): Effect.Effect<Page, RequestError> => {
+  const { list } = link.config.timeout
+  const params = cursor === undefined ? {} : { params: { cursor } }
+  return request(link, { idle: list, total: list }, (options) =>
+    link.client.request({ method, ...params }, options)
+  ).pipe(
+    Effect.map((result) => {
+      const { entries, ttlMs } = (result._meta?.[entriesKey] ?? { entries: [] }) as {
+        readonly entries: ReadonlyArray<unknown>
+        readonly ttlMs?: unknown
+      }
+      return {
+        entries,
+        ttl: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined,
+        next: result.nextCursor
+      }
+    })
+  )
+}

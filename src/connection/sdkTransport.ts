@@ -1,0 +1,109 @@
+/**
+ * A wire as the SDK wants it. Each client gets its own over the same wire; closing one ends nothing but that client.
+ */
+import { type JSONRPCMessage, SdkErrorCode, SdkHttpError, type Transport } from "@modelcontextprotocol/client"
+import { type Message, type MessageId, type Wire, WireFailure } from "./Wire.js"
+
+export interface SdkTransport extends Transport {
+  readonly deliver: (message: Message) => void
+  /** The wire ended: every request of the client does, too. */
+  readonly end: () => void
+}
+
+/** Where the entries of a list travel past the SDK, which would refuse a whole list for one bad entry. */
+export const entriesKey = "mcp-supervisor/entries"
+
+/** The lists a server can have, by the method that asks for them. */
+const listMembers: Readonly<Record<string, string | undefined>> = {
+  "tools/list": "tools",
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+  "prompts/list": "prompts"
+}
+
+export const make = (wire: Wire): SdkTransport => {
+  const lists = new Map<MessageId, string>()
+  let open = true
+
+  const transport: SdkTransport = {
+    start: () => Promise.resolve(),
+    send: (message, options) => {
+      const request = message as Message
+      const member = listMembers[request.method ?? ""]
+      if (member !== undefined && request.id != null) lists.set(request.id, member)
+      const { headers, onRequestStreamEnd, requestSignal } = options ?? {}
+      if (request.id != null) requestSignal?.addEventListener("abort", () => wire.retract(request.id!), { once: true })
+      return wire.send(request, { headers }).then(
+        () => onRequestStreamEnd?.(),
+        (failure: WireFailure) => Promise.reject(asSdkError(request, failure))
+      )
+    },
+    close: () => {
+      transport.end()
+      return Promise.resolve()
+    },
+    deliver: (message) => {
+      if (open) transport.onmessage?.(withEntriesAside(lists, message) as JSONRPCMessage)
+    },
+    end: () => {
+      if (!open) return
+      open = false
+      transport.onclose?.()
+    },
+    setProtocolVersion: (revision) => wire.agreed(revision)
+  }
+  return wire.transport === "stdio"
+    ? // this is how the SDK tells a process from a URL
+      Object.assign(transport, { pid: wire.pid, stderr: null })
+    : Object.assign(transport, { hasPerRequestStream: wire.transport === "streamable-http" })
+}
+
+/** The entries of a list are put where the SDK does not look, and what it insists on is filled in. */
+const withEntriesAside = (lists: Map<MessageId, string>, message: Message): Message => {
+  const { id } = message
+  const member = id == null || message.method !== undefined ? undefined : lists.get(id)
+  if (member === undefined) return message
+  lists.delete(id!)
+  if (typeof message.result !== "object" || message.result === null) return message
+  const result = message.result as Readonly<Record<string, unknown>>
+  const entries = result[member]
+  if (!Array.isArray(entries)) return message
+  return {
+    ...message,
+    result: {
+      ...result,
+      resultType: result.resultType ?? "complete",
+      ttlMs: 0,
+      cacheScope: "private",
+      nextCursor: result.nextCursor ?? undefined,
+      _meta: { ...(result._meta as object | undefined), [entriesKey]: { entries, ttlMs: result.ttlMs } },
+      [member]: []
+    }
+  }
+}
+
+/** The first message of the older handshake was refused, which is how older servers are told. */
+export class GreetingRefused extends Error {
+  override readonly name = "GreetingRefused"
+  readonly failure: WireFailure
+  constructor(failure: WireFailure) {
+    super(failure.message, { cause: failure })
+    this.failure = failure
+  }
+}
+
+/**
+ * What the SDK does with an error depends on its kind. While it finds out which revision a server speaks, a status of the
+ * 400s means an older server; everything else must come back to us as it is, which it does under this name.
+ */
+const asSdkError = ({ method }: Message, failure: WireFailure): Error => {
+  if (method === "initialize") return new GreetingRefused(failure)
+  if (method !== "server/discover") return failure
+  const { reason } = failure
+  return reason._tag === "HttpFailed" && isOlder(reason.status)
+    ? new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, failure.message, { status: reason.status })
+    : Object.assign(new WireFailure(reason, failure.sent), { name: "UnauthorizedError" })
+}
+
+const isOlder = (status: number): boolean =>
+  status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status)

@@ -1,0 +1,65 @@
+/**
+ * What a server says unasked, in either era.
+ */
+import * as Schema from "effect/Schema"
+import * as Protocol from "../domain/Protocol.js"
+import type { Notification } from "./Session.js"
+import type { Message } from "./Wire.js"
+
+const changedLists: Readonly<Record<string, Protocol.ListKind | undefined>> = {
+  "notifications/tools/list_changed": "tools",
+  "notifications/resources/list_changed": "resources",
+  "notifications/prompts/list_changed": "prompts"
+}
+
+/** The notification in a message, if it is one that we pass on. */
+export const notificationOf = ({ method, params }: Message): Notification | undefined => {
+  if (method === undefined) return undefined
+  const list = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined
+  if (list !== undefined) return { _tag: "ListChanged", list }
+  const { elicitationId, uri } = fields(params)
+  if (method === "notifications/resources/updated" && typeof uri === "string") return { _tag: "ResourceUpdated", uri }
+  if (method === "notifications/elicitation/complete" && typeof elicitationId === "string") {
+    return { _tag: "ElicitationCompleted", elicitationId }
+  }
+  return undefined
+}
+
+/** Notifications that say the same. */
+export const notificationKey = (notification: Notification): string => {
+  switch (notification._tag) {
+    case "ListChanged":
+      return `list ${notification.list}`
+    case "ResourceUpdated":
+      return `resource ${notification.uri}`
+    case "ElicitationCompleted":
+      return `elicitation ${notification.elicitationId}`
+    case "PushChanged":
+      return `push ${notification.push}`
+  }
+}
+
+/** The log line in a message, if it is one. */
+export const logLineOf = (
+  { method, params }: Message,
+  scrub: (text: string) => string,
+  at: number
+): Protocol.LogLine | undefined => {
+  if (method !== "notifications/message") return undefined
+  const { data, level, logger } = fields(params)
+  return {
+    at,
+    source: "server",
+    level: isLevel(level) ? level : "info",
+    ...(typeof logger === "string" ? { logger: scrub(logger) } : {}),
+    text: scrub(typeof data === "string" ? data : (JSON.stringify(data) ?? "")).slice(0, maxText)
+  }
+}
+
+/** A log is for people. */
+const maxText = 8 * 1024
+
+const isLevel = Schema.is(Protocol.LogLevel)
+
+const fields = (params: unknown): Readonly<Record<string, unknown>> =>
+  typeof params === "object" && params !== null ? (params as Readonly<Record<string, unknown>>) : {}

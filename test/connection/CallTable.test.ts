@@ -1,0 +1,170 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import * as CallTable from "../../src/connection/CallTable.js"
+import * as Clocks from "../../src/connection/Clocks.js"
+import { type Message, type SendOptions, type Wire, WireFailure } from "../../src/connection/Wire.js"
+import { ConnectionClosed, ProcessExited } from "../../src/domain/Errors.js"
+import { assertTag } from "../support/assertTag.js"
+
+/** A wire that holds every message until the test lets it go. */
+const makeWire = () => {
+  const held: Array<{ message: Message; options: SendOptions | undefined; fail: (failure: WireFailure) => void }> = []
+  const retracted: Array<unknown> = []
+  const wire: Wire = {
+    transport: "stdio",
+    send: (message, options) =>
+      new Promise((resolve, reject) => {
+        if (message.method === "notifications/cancelled") resolve()
+        held.push({ message, options, fail: reject })
+      }),
+    retract: (id) => void retracted.push(id),
+    agreed: () => {},
+    farewell: Effect.void
+  }
+  return { wire, held, retracted }
+}
+
+const setup = () => {
+  const { held, retracted, wire } = makeWire()
+  let expire: (which: "idle" | "total") => void = () => {}
+  let touched = 0
+  const clocks: Clocks.Clocks = {
+    start: (_, expired) => {
+      expire = expired
+      return { touch: () => void (touched += 1), stop: () => void (expire = () => {}) }
+    },
+    hold: () => () => {}
+  }
+  const table = CallTable.make({ server: "it", wire, clocks, scrub: (text) => text.replaceAll("secret", "***") })
+  const settled: Array<CallTable.Settled> = []
+  const progress: Array<unknown> = []
+  const call = () =>
+    table.call({
+      name: "echo",
+      arguments: { a: 1 },
+      meta: { trace: "t" },
+      limits: { idle: 100, total: 1000 },
+      onProgress: (each) => progress.push(each),
+      settle: (exit) => settled.push(exit)
+    })
+  /** What went wrong, call by call. */
+  const errors = () =>
+    settled.flatMap((exit) => (Exit.isFailure(exit) && exit.cause._tag === "Fail" ? [exit.cause.error] : []))
+  return {
+    table,
+    held,
+    retracted,
+    call,
+    settled,
+    progress,
+    errors,
+    expire: (which: "idle" | "total") => expire(which),
+    touched: () => touched
+  }
+}
+
+const answer = (id: unknown, result: unknown): Message => ({ jsonrpc: "2.0", id: id as string, result })
+
+describe("CallTable", () => {
+  it("sends a call with a token for progress, and settles it with its answer", () => {
+    const { call, held, settled, table } = setup()
+    call()
+    const { id, method, params } = held[0]!.message
+    assert.strictEqual(method, "tools/call")
+    assert.deepStrictEqual(params, { name: "echo", arguments: { a: 1 }, _meta: { trace: "t", progressToken: id } })
+    const result = { content: [{ type: "text", text: "hi" }], extra: true }
+    assert.isTrue(table.accept(answer(id, result)))
+    assert.deepStrictEqual(settled, [Exit.succeed(result)])
+    // late and doubled answers are for nobody
+    assert.isTrue(table.accept(answer(id, result)))
+    assert.lengthOf(settled, 1)
+  })
+
+  it("leaves everything else to the SDK", () => {
+    const { call, table } = setup()
+    call()
+    assert.isFalse(table.accept(answer(1, {})))
+    assert.isFalse(table.accept({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1 } }))
+    assert.isFalse(table.accept({ jsonrpc: "2.0", method: "notifications/progress" }))
+    assert.isFalse(table.accept({ jsonrpc: "2.0", id: "call-1", method: "ping" }))
+    assert.isFalse(table.accept({ jsonrpc: "2.0", id: null, error: {} }))
+  })
+
+  it("fills in missing content, refuses what is no result, and passes errors on without secrets", () => {
+    const { call, errors, held, settled, table } = setup()
+    for (let count = 0; count < 4; count += 1) call()
+    const ids = held.map(({ message }) => message.id)
+    table.accept(answer(ids[0], { structuredContent: 1 }))
+    table.accept(answer(ids[1], { content: [{ type: 5 }] }))
+    table.accept(answer(ids[2], "what"))
+    const error = { code: -32000, message: "secret no", data: { deep: ["secret"] } }
+    table.accept({ jsonrpc: "2.0", id: ids[3]!, error })
+    assert.deepStrictEqual(settled[0], Exit.succeed({ content: [], structuredContent: 1 }))
+    const [malformed, nonsense, refused] = errors()
+    assert.deepStrictEqual(assertTag(malformed!, "InvalidResult").issues[0].path, ["content", 0, "type"])
+    assertTag(nonsense!, "InvalidResult")
+    const { code, data, message } = assertTag(refused!, "ProtocolError")
+    assert.deepStrictEqual([code, message, data], [-32000, "*** no", { deep: ["***"] }])
+  })
+
+  it("reports progress and takes it for a sign of life", () => {
+    const { call, held, progress, table, touched } = setup()
+    call()
+    const progressToken = held[0]!.message.id
+    const report = (params: object) => table.accept({ jsonrpc: "2.0", method: "notifications/progress", params })
+    assert.isTrue(report({ progressToken, progress: 1, total: 2, message: "half" }))
+    assert.isTrue(report({ progressToken, progress: "nonsense" }))
+    assert.deepStrictEqual(progress, [{ progress: 1, total: 2, message: "half" }])
+    assert.strictEqual(touched(), 1)
+  })
+
+  it("tells the server of a timeout only if it has seen the call", () => {
+    for (const sent of [false, true]) {
+      const { call, errors, expire, held, retracted } = setup()
+      call()
+      if (sent) held[0]!.options!.onSent!()
+      expire("idle")
+      const timeout = assertTag(errors()[0]!, "CallTimeout")
+      assert.deepStrictEqual([timeout.which, timeout.sent, timeout.after], ["idle", sent, 100])
+      assert.deepStrictEqual(retracted, [held[0]!.message.id])
+      assert.deepStrictEqual(
+        held.slice(1).map(({ message }) => message.params),
+        sent ? [{ requestId: held[0]!.message.id, reason: "the caller no longer waits" }] : []
+      )
+    }
+  })
+
+  it("takes a call back without another word to its caller", () => {
+    const { call, held, settled, table } = setup()
+    const cancel = call()
+    held[0]!.options!.onSent!()
+    cancel()
+    cancel()
+    table.accept(answer(held[0]!.message.id, { content: [] }))
+    assert.deepStrictEqual([settled, held.length], [[], 2])
+  })
+
+  it("knows at the end of the connection which calls had been sent", () => {
+    const { call, errors, held, table } = setup()
+    call()
+    call()
+    held[0]!.options!.onSent!()
+    table.abandon(new ProcessExited({ server: "it", exitCode: 1 }))
+    call()
+    assert.deepStrictEqual(
+      errors().map(({ _tag }) => _tag),
+      ["OutcomeUnknown", "NotSent", "NotSent"]
+    )
+    assert.lengthOf(held, 2)
+  })
+
+  it.effect("settles a call whose message could not be delivered", () =>
+    Effect.gen(function* () {
+      const { call, errors, held } = setup()
+      call()
+      held[0]!.fail(new WireFailure(new ConnectionClosed({ server: "it" }), false))
+      yield* Effect.promise(() => Promise.resolve())
+      assertTag(errors()[0]!, "NotSent")
+    })
+  )
+})

@@ -1,0 +1,118 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, TestClock } from "effect"
+import type { HttpClient, HttpHandler, HttpRequest } from "../../src/connection/HttpClient.js"
+import * as HttpPush from "../../src/connection/HttpPush.js"
+import type { Push } from "../../src/domain/Protocol.js"
+
+const headers = { "content-type": "text/event-stream" }
+
+const setup = Effect.gen(function* () {
+  const streams: Array<{ readonly request: HttpRequest; readonly handler: HttpHandler }> = []
+  const states: Array<Push> = []
+  const messages: Array<unknown> = []
+  const client: HttpClient = {
+    request: (request, handler) => {
+      streams.push({ request, handler })
+      return () => {}
+    }
+  }
+  const fiber = yield* Effect.fork(
+    HttpPush.keepOpen({
+      context: { server: "it", scrub: (text) => text, login: true },
+      client,
+      request: (lastEventId) => ({
+        method: "GET",
+        url: new URL("http://127.0.0.1/"),
+        headers: lastEventId === undefined ? {} : { "last-event-id": lastEventId },
+        inSession: true,
+        expects: "stream"
+      }),
+      events: { push: (push) => states.push(push), message: (message) => messages.push(message) }
+    })
+  )
+  yield* TestClock.adjust(0)
+  const last = () => streams.at(-1)!
+  const open = () => last().handler.head(200, headers)
+  const say = (text: string) => last().handler.data(Buffer.from(text))
+  return { fiber, streams, states, messages, last, open, say }
+})
+
+describe("HttpPush", () => {
+  it.effect("pain 59: a stream that is closed again and again is opened more and more seldom", () =>
+    Effect.gen(function* () {
+      const { last, open, states, streams } = yield* setup
+      const gaps: Array<number> = []
+      for (let round = 0; round < 9; round += 1) {
+        open()
+        yield* TestClock.adjust("3 seconds")
+        last().handler.end()
+        const before = streams.length
+        let waited = 0
+        while (streams.length === before) {
+          yield* TestClock.adjust("500 millis")
+          waited += 0.5
+        }
+        gaps.push(waited)
+      }
+      assert.deepStrictEqual(gaps, [1, 2, 4, 8, 16, 32, 60, 60, 60])
+      assert.deepStrictEqual([...new Set(states)], ["open", "degraded"])
+      assert.strictEqual(states.at(-1), "degraded")
+    })
+  )
+
+  it.effect("one that lasts is a good one again", () =>
+    Effect.gen(function* () {
+      const { last, open, states, streams } = yield* setup
+      open()
+      last().handler.end()
+      yield* TestClock.adjust("1 second")
+      open()
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(states, ["open", "degraded", "degraded", "open"])
+      last().handler.end()
+      yield* TestClock.adjust("1 second")
+      assert.lengthOf(streams, 3)
+    })
+  )
+
+  it.effect("pain 59: goes on after the last event, after the time the server names; a refused cursor is dropped", () =>
+    Effect.gen(function* () {
+      const { last, messages, open, say, streams } = yield* setup
+      open()
+      say('retry: 5000\nid: 41\ndata: {"jsonrpc":"2.0","method":"notifications/x"}\n\nid: 42\ndata:\n\n')
+      last().handler.end()
+      yield* TestClock.adjust("4 seconds")
+      assert.lengthOf(streams, 1)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(last().request.headers, { "last-event-id": "42" })
+      assert.lengthOf(messages, 1)
+      last().handler.head(400, {})
+      last().handler.end()
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(last().request.headers, {})
+    })
+  )
+
+  it.effect("pain 58: one that is not offered is not asked for again", () =>
+    Effect.gen(function* () {
+      const { fiber, last, states } = yield* setup
+      last().handler.head(405, {})
+      last().handler.end()
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(states, ["none"])
+    })
+  )
+
+  it.effect("one that fails for now is tried again", () =>
+    Effect.gen(function* () {
+      const { last, states, streams } = yield* setup
+      last().handler.error(new Error("reset"))
+      yield* TestClock.adjust("1 second")
+      last().handler.head(503, {})
+      last().handler.end()
+      yield* TestClock.adjust("2 seconds")
+      assert.lengthOf(streams, 3)
+      assert.deepStrictEqual(states, ["degraded", "degraded"])
+    })
+  )
+})

@@ -1,0 +1,359 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { FastCheck as fc, Redacted } from "effect"
+import * as StdioCommand from "../../src/connection/StdioCommand.js"
+
+const canary = "canary-5eb63bbb"
+
+const posix: StdioCommand.Host = {
+  platform: "linux",
+  env: {
+    PATH: "/usr/bin",
+    HOME: "/home/ada",
+    LC_TIME: "de_AT.UTF-8",
+    https_proxy: "http://proxy:3128",
+    NODE_EXTRA_CA_CERTS: "/etc/ca.pem",
+    XDG_RUNTIME_DIR: "/run/user/1000",
+    XDG_SESSION_COOKIE: canary,
+    AWS_SECRET_ACCESS_KEY: canary,
+    path: canary,
+    APPDATA: canary,
+    UNSET: undefined
+  }
+}
+
+const passedOn = {
+  PATH: "/usr/bin",
+  HOME: "/home/ada",
+  LC_TIME: "de_AT.UTF-8",
+  https_proxy: "http://proxy:3128",
+  NODE_EXTRA_CA_CERTS: "/etc/ca.pem",
+  XDG_RUNTIME_DIR: "/run/user/1000",
+  MCP_SUPERVISOR_RUN: "run-1"
+}
+
+const config = (environment: Record<string, string> = {}, inheritEnv = false) => ({
+  environment: Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, Redacted.make(value)])),
+  inheritEnv
+})
+
+const environment = (declared: Record<string, string>, host: StdioCommand.Host, inheritEnv = false) =>
+  StdioCommand.environment(config(declared, inheritEnv), host, "run-1")
+
+describe("environment", () => {
+  it("pain 47: a secret of the host stays there when the config declares no environment", () => {
+    assert.deepStrictEqual(environment({}, posix), passedOn)
+  })
+
+  it("pain 47, trap 71: a secret of the host stays there when the config declares an environment", () => {
+    assert.deepStrictEqual(environment({ API_KEY: "mine", HOME: "/srv" }, posix), {
+      ...passedOn,
+      HOME: "/srv",
+      API_KEY: "mine"
+    })
+  })
+
+  it("pain 47: everything is passed on if the config says so", () => {
+    const { UNSET: _, ...all } = posix.env
+    assert.deepStrictEqual(environment({ API_KEY: "mine" }, posix, true), {
+      ...all,
+      API_KEY: "mine",
+      MCP_SUPERVISOR_RUN: "run-1"
+    })
+  })
+
+  it("pain 47: no other variable of the host gets through, whatever its name", () =>
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.string()), fc.boolean(), (env, declares) => {
+        const child = environment(declares ? { A: "1" } : {}, { platform: "linux", env })
+        for (const name of Object.keys(child)) {
+          assert.isTrue(
+            StdioCommand.inherited.has(name) || /^(LC_.*|A|MCP_SUPERVISOR_RUN)$/s.test(name),
+            `${name} was passed on`
+          )
+        }
+      })
+    ))
+
+  it("never passes on an exported shell function", () => {
+    const env = { "BASH_FUNC_curl%%": "() {  evil\n}", PATH: "() { :; }; evil", HOME: "/home/ada" }
+    const expected = { HOME: "/home/ada", MCP_SUPERVISOR_RUN: "run-1" }
+    assert.deepStrictEqual(environment({}, { platform: "linux", env }), expected)
+    assert.deepStrictEqual(environment({}, { platform: "linux", env }, true), expected)
+  })
+
+  it("passes a declared value on as it is", () => {
+    assert.strictEqual(environment({ CALLBACK: "() => 1", __proto__x: "" }, posix).CALLBACK, "() => 1")
+    const odd = environment(JSON.parse('{"__proto__":"a"}') as Record<string, string>, posix)
+    assert.include(Object.keys(odd), "__proto__")
+  })
+
+  it("keeps the tag of the run, whatever the host and the config say", () => {
+    const host = { ...posix, env: { MCP_SUPERVISOR_RUN: "outer" } }
+    assert.deepStrictEqual(environment({ MCP_SUPERVISOR_RUN: "forged" }, host, true), { MCP_SUPERVISOR_RUN: "run-1" })
+  })
+
+  it("pain 53: the PATH of the login shell replaces the ambient one", () => {
+    assert.strictEqual(environment({}, { ...posix, path: "/opt/homebrew/bin" }).PATH, "/opt/homebrew/bin")
+    assert.strictEqual(environment({}, { ...posix, path: "/opt/homebrew/bin" }, true).PATH, "/opt/homebrew/bin")
+    assert.strictEqual(environment({}, { platform: "darwin", env: {}, path: "/opt/bin" }).PATH, "/opt/bin")
+  })
+
+  it("pain 53: a declared PATH wins over the login shell's", () => {
+    assert.strictEqual(environment({ PATH: "/mine" }, { ...posix, path: "/opt/homebrew/bin" }).PATH, "/mine")
+  })
+
+  const windows: StdioCommand.Host = {
+    platform: "win32",
+    env: {
+      Path: "C:\\Windows",
+      SystemRoot: "C:\\Windows",
+      "ProgramFiles(x86)": "C:\\Program Files (x86)",
+      PATHEXT: ".COM;.EXE",
+      Http_Proxy: "http://proxy:3128",
+      Temp: "C:\\Temp",
+      GITHUB_TOKEN: canary
+    }
+  }
+
+  it("pain 47: on Windows names are compared without case, and a secret stays in the host", () => {
+    const { GITHUB_TOKEN: _, ...expected } = windows.env
+    assert.deepStrictEqual(environment({}, windows), { ...expected, MCP_SUPERVISOR_RUN: "run-1" } as never)
+    assert.notInclude(Object.values(environment({ A: "1" }, windows)), canary)
+  })
+
+  it("on Windows a declared variable replaces one that differs only in case", () => {
+    const child = environment({ PATH: "C:\\mine", systemroot: "D:\\" }, windows)
+    assert.strictEqual(child.PATH, "C:\\mine")
+    assert.strictEqual(child.systemroot, "D:\\")
+    assert.notProperty(child, "Path")
+    assert.notProperty(child, "SystemRoot")
+    assert.notProperty(environment({ mcp_supervisor_run: "forged" }, windows), "mcp_supervisor_run")
+  })
+
+  it("elsewhere names that differ in case are different variables", () => {
+    const child = environment({ Path: "/mine" }, posix)
+    assert.strictEqual(child.PATH, "/usr/bin")
+    assert.strictEqual(child.Path, "/mine")
+  })
+})
+
+describe("searchedPath", () => {
+  it("pain 53: is the PATH of the child, whatever its case on Windows", () => {
+    assert.strictEqual(StdioCommand.searchedPath({ PATH: "/usr/bin" }, "linux"), "/usr/bin")
+    assert.strictEqual(StdioCommand.searchedPath({ Path: "C:\\bin" }, "win32"), "C:\\bin")
+    assert.isUndefined(StdioCommand.searchedPath({ Path: "/usr/bin" }, "linux"))
+    assert.isUndefined(StdioCommand.searchedPath({}, "win32"))
+  })
+})
+
+const platforms = ["aix", "android", "darwin", "freebsd", "linux", "openbsd", "sunos", "win32"] as const
+
+describe("spawnOptions", () => {
+  it("pain 52: no spawn is detached on Windows and every one hides its window", () => {
+    for (const platform of platforms) {
+      assert.deepStrictEqual(StdioCommand.spawnOptions(platform), {
+        detached: platform !== "win32",
+        windowsHide: true,
+        shell: false,
+        stdio: ["pipe", "pipe", "pipe"]
+      })
+    }
+  })
+
+  it("pain 52: whatever in src/ starts a process hides its window", () => {
+    const root = fileURLToPath(new URL("../../src/", import.meta.url))
+    const careless = readdirSync(root, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .filter((file) => {
+        const text = readFileSync(join(root, file), "utf8")
+        const spawns = /^import (?!type\b).* from "(?:node:child_process|cross-spawn)"$/m.test(text)
+        return spawns && !/windowsHide: true|spawnOptions\(/.test(text)
+      })
+    assert.deepStrictEqual(careless, [])
+  })
+})
+
+describe("killTree", () => {
+  it("pain 52: ends the tree with taskkill and without a shell on Windows, with signals elsewhere", () => {
+    for (const platform of platforms) {
+      assert.deepStrictEqual(
+        StdioCommand.killTree(platform, 4711),
+        platform === "win32" ? { command: "taskkill", args: ["/pid", "4711", "/T", "/F"] } : undefined
+      )
+    }
+  })
+})
+
+describe("isContainerRun", () => {
+  it.each([
+    ["docker", ["run", "-i", "--rm", "mcp/fetch"]],
+    ["/usr/local/bin/docker", ["run", "mcp/fetch"]],
+    ["C:\\Program Files\\Docker\\docker.exe", ["run", "mcp/fetch"]],
+    ["Podman.EXE", ["run", "mcp/fetch"]],
+    ["nerdctl", ["--namespace", "mcp", "run", "mcp/fetch"]],
+    ["docker", ["--context=remote", "--debug", "container", "run", "mcp/fetch"]]
+  ])("pain 17: %s %j runs a container", (command, args) => {
+    assert.isTrue(StdioCommand.isContainerRun(command, args))
+  })
+
+  it.each([
+    ["docker", []],
+    ["docker", ["exec", "-i", "box", "npm", "run", "start"]],
+    ["docker", ["compose", "run", "web"]],
+    ["npm", ["run", "docker"]],
+    ["docker-mcp", ["run"]],
+    ["/opt/docker/server", ["run"]]
+  ])("pain 17: %s %j does not", (command, args) => {
+    assert.isFalse(StdioCommand.isContainerRun(command, args))
+  })
+})
+
+describe("spawnReason", () => {
+  it.each([
+    ["ENOENT", "not_found"],
+    ["ENOTDIR", "not_found"],
+    ["EACCES", "not_permitted"],
+    ["EPERM", "not_permitted"],
+    ["E2BIG", "bad_arguments"],
+    ["EINVAL", "bad_arguments"],
+    ["ENAMETOOLONG", "bad_arguments"],
+    ["ERR_INVALID_ARG_VALUE", "bad_arguments"],
+    ["EAGAIN", "no_resources"],
+    ["EMFILE", "no_resources"],
+    ["ENFILE", "no_resources"],
+    ["ENOMEM", "no_resources"],
+    ["UNKNOWN", undefined],
+    ["", undefined]
+  ])("%s is %s", (code, reason) => {
+    assert.strictEqual(StdioCommand.spawnReason(code), reason)
+  })
+
+  it("tells a missing directory from a missing command", () => {
+    const directoryExists = false
+    assert.strictEqual(StdioCommand.spawnReason("ENOENT", { directoryExists }), "bad_directory")
+    assert.strictEqual(StdioCommand.spawnReason("ENOTDIR", { directoryExists }), "bad_directory")
+    assert.strictEqual(StdioCommand.spawnReason("EMFILE", { directoryExists }), "no_resources")
+    assert.strictEqual(StdioCommand.spawnReason("ENOENT", { directoryExists: true }), "not_found")
+  })
+})
+
+interface Parsed {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  readonly options: { readonly windowsVerbatimArguments?: boolean }
+}
+
+type Parse = (command: string, args: ReadonlyArray<string>, options: object) => Parsed
+
+const onWindows = <A>(body: () => A): A => {
+  const platform = Object.getOwnPropertyDescriptor(process, "platform")!
+  Object.defineProperty(process, "platform", { ...platform, value: "win32" })
+  try {
+    return body()
+  } finally {
+    Object.defineProperty(process, "platform", platform)
+  }
+}
+
+/** Loaded anew and apart: cross-spawn decides when it is loaded whether it is on Windows. */
+const parserOnWindows = (): Parse => {
+  const require = createRequire(import.meta.url)
+  const forget = () => {
+    for (const file of Object.keys(require.cache)) {
+      if (/node_modules\/(cross-spawn|which|isexe|path-key)\//.test(file)) delete require.cache[file]
+    }
+  }
+  forget()
+  const { _parse } = onWindows(() => require("cross-spawn") as { readonly _parse: Parse })
+  forget()
+  return (...call) => onWindows(() => _parse(...call))
+}
+
+/** How a program on Windows reads its command line: backslashes count only before a quote. */
+const readArguments = (line: string): ReadonlyArray<string> => {
+  const args: Array<string> = []
+  let arg: string | undefined
+  let quoted = false
+  for (const [token, backslashes = ""] of line.matchAll(/(\\*)"|[^]/g)) {
+    if (token === " " && !quoted) {
+      if (arg !== undefined) args.push(arg)
+      arg = undefined
+    } else if (token.endsWith('"')) {
+      const literal = backslashes.length % 2 === 1
+      if (!literal) quoted = !quoted
+      arg = (arg ?? "") + "\\".repeat(Math.floor(backslashes.length / 2)) + (literal ? '"' : "")
+    } else {
+      arg = (arg ?? "") + token
+    }
+  }
+  return arg === undefined ? args : [...args, arg]
+}
+
+/** How cmd.exe reads a line in which every special character is behind a caret. */
+const readCarets = (line: string): string => line.replace(/\^(.)/gs, "$1")
+
+const special = /[()\][%!^"`<>&|;, *?]/g
+
+describe("cross-spawn on Windows (unit-tested, best effort)", () => {
+  const nasty = ["two words", 'say "hi"', "a&b", "%PATH%", "back\\slash\\", "^|<>", "", "!x!", "plain"]
+  let directory: string
+  let parse: ReturnType<typeof parserOnWindows>
+
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), "mcp-windows-"))
+    mkdirSync(join(directory, "node_modules/.bin"), { recursive: true })
+    for (const file of ["npx.CMD", "uvx.EXE", "node_modules/.bin/server.CMD"]) writeFileSync(join(directory, file), "")
+    parse = parserOnWindows()
+  })
+
+  afterAll(() => rmSync(directory, { recursive: true }))
+
+  const env = () => ({ Path: directory })
+
+  /** The arguments as the program behind the shim reads them, and the line that cmd.exe gets. */
+  const throughCmd = (command: string, args: ReadonlyArray<string>, readings: number) => {
+    const parsed = parse(command, args, { env: env() })
+    assert.deepStrictEqual(parsed.args.slice(0, 3), ["/d", "/s", "/c"])
+    assert.strictEqual(parsed.args.length, 4)
+    assert.isTrue(parsed.options.windowsVerbatimArguments)
+    const line = parsed.args[3]!.slice(1, -1)
+    let read = line
+    for (let reading = 0; reading < readings; reading++) read = readCarets(read)
+    return { line, args: readArguments(read).slice(1) }
+  }
+
+  it("pain 51: a bare npx is found as .cmd shim and gets its arguments unchanged", () => {
+    assert.deepStrictEqual(throughCmd("npx", nasty, 1).args, nasty)
+  })
+
+  it("pain 51: nothing in the arguments of a .cmd shim is left for cmd.exe to read", () => {
+    const { line } = throughCmd("npx", nasty, 1)
+    const args = line.slice(line.indexOf(" ") + 1).replace(/ (?=\^")/g, "")
+    assert.deepStrictEqual(args.replace(/\^./gs, "").match(special), null)
+  })
+
+  it("pain 51: a shim of a package is read twice, and escaped twice", () => {
+    const shim = join(directory, "node_modules/.bin/server.CMD")
+    assert.deepStrictEqual(throughCmd(shim, nasty, 2).args, nasty)
+  })
+
+  it("pain 51: an .exe is started directly, its arguments are not touched", () => {
+    for (const command of ["uvx", join(directory, "uvx.EXE")]) {
+      const parsed = parse(command, nasty, { env: env() })
+      assert.strictEqual(parsed.command, command)
+      assert.deepStrictEqual(parsed.args, nasty)
+      assert.isUndefined(parsed.options.windowsVerbatimArguments)
+    }
+  })
+
+  it("pain 51: any arguments come through a .cmd shim, but for several backslashes before a quote or the end", () => {
+    // cross-spawn 7.0.6 doubles only the last of them
+    const arg = fc.string({ unit: fc.constantFrom(..."ab \\\"&%^!|<>()=;,'é") }).filter((arg) => !/\\\\("|$)/.test(arg))
+    fc.assert(fc.property(fc.array(arg), (args) => assert.deepStrictEqual(throughCmd("npx", args, 1).args, args)))
+  })
+})

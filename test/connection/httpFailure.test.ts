@@ -1,0 +1,99 @@
+import { assert, describe, it } from "@effect/vitest"
+import { networkError, neverLeft, refusalError, retryAfter } from "../../src/connection/httpFailure.js"
+import { modernHeaders } from "../../src/connection/httpHeaders.js"
+import { assertTag } from "../support/assertTag.js"
+
+const context = { server: "it", scrub: (text: string) => text.replaceAll("secret", "***"), login: true }
+const refused = (status: number, headers = {}, body = "", inSession = false) =>
+  refusalError(context, { status, headers, body, inSession })
+const detailOf = (status: number, headers: Record<string, string>, body: string) =>
+  assertTag(refused(status, headers, body), "HttpFailed").detail
+const askedFor = (challenge: string) => assertTag(refused(401, { "www-authenticate": challenge }), "AuthRequired")
+
+describe("a refusal", () => {
+  it("keeps the words of the server, from wherever it put them, without secrets and pages", () => {
+    assert.strictEqual(detailOf(500, {}, '{"error":{"message":"secret is  wrong"}}'), "*** is wrong")
+    assert.strictEqual(detailOf(500, {}, '{"error":"invalid_token"}'), "invalid_token")
+    assert.strictEqual(detailOf(500, {}, " plain words\n"), "plain words")
+    assert.isUndefined(detailOf(500, {}, "<!doctype html><p>long</p>"))
+    assert.isUndefined(detailOf(500, {}, ""))
+    assert.isAtMost(detailOf(500, {}, "x".repeat(10_000))!.length, 300)
+    assert.strictEqual(detailOf(302, { location: "https://else/?token=secret" }, ""), "it points to https://else/")
+  })
+
+  it("reads challenges in every spelling", () => {
+    const scopeOf = (header: string) => askedFor(header).scope
+    assert.strictEqual(scopeOf('Bearer realm="x", scope="a b", error="y"'), "a b")
+    assert.strictEqual(scopeOf("bearer SCOPE=a"), "a")
+    assert.isUndefined(scopeOf('Bearer no_scope="a"'))
+    const { reason } = askedFor('Bearer error="invalid_token", error_description="it expired"')
+    assert.strictEqual(reason, "the login was refused: it expired")
+    assert.strictEqual(refused(403)._tag, "HttpFailed")
+  })
+
+  it("tells a forgotten session from an unknown address", () => {
+    assert.strictEqual(refused(404, {}, "", true)._tag, "SessionLost")
+    assert.strictEqual(refused(404)._tag, "HttpFailed")
+  })
+
+  it("reads how long to wait, as seconds or as a date", () => {
+    assert.strictEqual(retryAfter("120"), 120_000)
+    assert.strictEqual(retryAfter("Thu, 01 Jan 1970 00:00:00 GMT"), 0)
+    assert.isAbove(retryAfter("Fri, 01 Jan 2100 00:00:00 GMT")!, 0)
+    assert.isUndefined(retryAfter("soon"))
+    assert.isUndefined(retryAfter(undefined))
+  })
+})
+
+describe("a network error", () => {
+  it("has the system's name for it, wherever it is hidden", () => {
+    const hidden = new TypeError("fetch failed", { cause: Object.assign(new Error("no"), { code: "ENOTFOUND" }) })
+    const error = assertTag(networkError(context, hidden), "NetworkFailed")
+    assert.deepStrictEqual([error.code, error.permanent], ["ENOTFOUND", false])
+    assert.isTrue(neverLeft(hidden))
+    assert.isFalse(neverLeft(Object.assign(new Error(), { code: "ECONNRESET" })))
+  })
+
+  it("is permanent where asking again cannot help", () => {
+    const codes = [
+      "DEPTH_ZERO_SELF_SIGNED_CERT",
+      "CERT_HAS_EXPIRED",
+      "ERR_TLS_CERT_ALTNAME_INVALID",
+      "UND_ERR_INVALID_ARG"
+    ]
+    for (const code of codes) {
+      const error = Object.assign(new Error(), { code })
+      assert.isTrue(assertTag(networkError(context, error), "NetworkFailed").permanent, code)
+      assert.isTrue(neverLeft(error), code)
+    }
+    assert.strictEqual(
+      networkError(context, Object.assign(new Error(), { code: "HPE_INVALID_CONSTANT" }))._tag,
+      "IncompatibleServer"
+    )
+  })
+})
+
+describe("the headers of the modern era", () => {
+  const message = (method: string, params: object) => ({ jsonrpc: "2.0" as const, id: 1, method, params })
+  const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" }
+
+  it("repeat method and name, and only there", () => {
+    assert.deepStrictEqual(modernHeaders(message("tools/call", { name: "echo", _meta })), {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "echo"
+    })
+    assert.isUndefined(modernHeaders(message("tools/list", { _meta }))!["mcp-name"])
+    assert.isUndefined(modernHeaders(message("tools/call", { name: "echo" })))
+    assert.isUndefined(modernHeaders({ jsonrpc: "2.0", method: "notifications/x", params: { _meta } }))
+    assert.isUndefined(modernHeaders(message("constructor", { name: "x", _meta }))!["mcp-name"])
+  })
+
+  it("encode what a header cannot hold", () => {
+    const nameOf = (uri: string) => modernHeaders(message("resources/read", { uri, _meta }))!["mcp-name"]
+    assert.strictEqual(nameOf("file:///a b.txt"), "file:///a b.txt")
+    for (const uri of ["größe", " padded", "", "line\nbreak", "=?base64?eA==?="]) {
+      assert.strictEqual(nameOf(uri), `=?base64?${Buffer.from(uri).toString("base64")}?=`)
+    }
+  })
+})
