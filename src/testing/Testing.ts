@@ -1,0 +1,8 @@
+/**
+ * For tests of programs that use MCP servers: a {@link FakeConnector} that needs no process, no socket and no real time, and
+ * {@link ScriptedServer}s that are real and do what no good server would do.
+ *
+ * @since 0.1.0
+ */
+export * as FakeConnector from "./FakeConnector.js"
+export * as ScriptedServer from "./ScriptedServer.js"
