@@ -26,7 +26,7 @@ interface Inbox<A> {
 export const make = <A>(options: {
   /** How many values wait for a reader. Beyond that it misses the oldest. */
   readonly capacity: number
-  /** While a value waits, others with the same key are the same. Without it, none are. */
+  /** Of the values with the same key only the newest waits. Without it, all do. */
   readonly key?: ((value: A) => string) | undefined
   /** Whether what is said before anybody listens is kept for the first who does. */
   readonly early: boolean
@@ -38,7 +38,6 @@ export const make = <A>(options: {
 
   const put = ({ latch, waiting }: Inbox<A>, value: A) => {
     const key = options.key?.(value) ?? Symbol()
-    if (waiting.has(key)) return
     waiting.set(key, value)
     if (waiting.size > options.capacity) waiting.delete(waiting.keys().next().value)
     latch.unsafeOpen()

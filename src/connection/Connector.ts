@@ -88,14 +88,7 @@ export const layer = (options: Options = {}): Layer.Layer<Connector> =>
   Layer.scoped(
     Connector,
     Effect.gen(function* () {
-      const groups = yield* Effect.acquireRelease(
-        Effect.sync(() => {
-          const groups = ProcessGroups.make()
-          process.on("exit", groups.killAll)
-          return groups
-        }),
-        (groups) => Effect.sync(() => process.off("exit", groups.killAll))
-      )
+      const groups = yield* ProcessGroups.make
       const host = {
         clientInfo: options.clientInfo ?? { name: "mcp-supervisor", version },
         groups,

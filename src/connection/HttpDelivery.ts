@@ -74,6 +74,8 @@ export const deliver = (delivery: Delivery): (() => void) => {
       again({ ...from, ...position }, resumes, new WireFailure(endedEarly(context), true))
     },
     refused: (refused) => {
+      // what is refused then is only to say it again
+      if (resumes > 0) return settle(new WireFailure(endedEarly(context), true, refused.failure.ends))
       const answer = answerIn(message, refused)
       if (answer !== undefined) delivery.onMessage(answer)
       settle(answer === undefined ? refused.failure : undefined)

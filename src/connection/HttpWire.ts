@@ -109,15 +109,17 @@ export const open = (options: Options): Effect.Effect<Wire, NetworkFailed, Scope
         if (isRequest(message)) inFlight.set(message.id, { abort, reject })
       })
 
-    const leave = Effect.async<void>((resume) => {
+    const sayFarewell = Effect.async<void>((resume) => {
       const done = () => resume(Effect.void)
       const request: Request = { method: "DELETE", url, headers, inSession: true, expects: "nothing" }
       return Effect.sync(exchange(options, client, request, { message: done, end: done, refused: done, broken: done }))
     }).pipe(withinBudget(farewellBudget), Effect.asVoid)
 
-    yield* Effect.addFinalizer(() =>
-      Effect.sync(() => finish(new ConnectionClosed({ server, detail: "it was closed by us" })))
-    )
+    yield* Effect.addFinalizer(() => {
+      const isKnown = sessionId !== undefined && over === undefined
+      finish(new ConnectionClosed({ server, detail: "it was closed by us" }))
+      return isKnown ? sayFarewell : Effect.void
+    })
     yield* Deferred.await(initialized).pipe(
       Effect.zipRight(HttpPush.keepOpen({ context: options, client, request: get, events })),
       Effect.interruptible,
@@ -136,8 +138,7 @@ export const open = (options: Options): Effect.Effect<Wire, NetworkFailed, Scope
       agreed: (agreedRevision) => {
         revision = agreedRevision
         remember()
-      },
-      farewell: Effect.suspend(() => (sessionId === undefined || over !== undefined ? Effect.void : leave))
+      }
     }
     return wire
   })

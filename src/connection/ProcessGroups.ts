@@ -3,23 +3,36 @@
  */
 import { spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import { killTree } from "./StdioCommand.js"
 
 export interface ProcessGroups {
   readonly add: (pid: number) => void
   readonly remove: (pid: number) => void
-  /** Kills what is left, at once and without waiting: for a process that is about to exit. */
-  readonly killAll: () => void
 }
 
-export const make = (): ProcessGroups => {
-  const pids = new Set<number>()
-  return {
-    add: (pid) => void pids.add(pid),
-    remove: (pid) => void pids.delete(pid),
-    killAll: () => pids.forEach((pid) => signal(pid, "SIGKILL"))
-  }
-}
+/** All groups of this process, whoever started them: one hook on its exit is enough for all. */
+const living = new Set<number>()
+
+/** Kills what is left, at once and without waiting. */
+const killAll = () => living.forEach((pid) => signal(pid, "SIGKILL"))
+
+let hooks = 0
+
+/** While it is there, the exit of our own process ends the groups that are left. */
+export const make: Effect.Effect<ProcessGroups, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.sync(() => {
+    if (hooks === 0) process.on("exit", killAll)
+    hooks += 1
+    return { add: (pid: number) => void living.add(pid), remove: (pid: number) => void living.delete(pid) }
+  }),
+  () =>
+    Effect.sync(() => {
+      hooks -= 1
+      if (hooks === 0) process.off("exit", killAll)
+    })
+)
 
 /** Whether anything was there to be signalled. */
 export const signal = (pid: number, name: "SIGTERM" | "SIGKILL"): boolean => {

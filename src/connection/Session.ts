@@ -38,7 +38,8 @@ export const Info = Schema.Struct({
 export type Info = typeof Info.Type
 
 /**
- * The two clocks of a request. Both stand still while the server waits for a person.
+ * The two clocks of a request. Both stand still while a handler is asked for an answer: whichever request of the session that
+ * belongs to, it is not the server that takes its time.
  *
  * @since 0.1.0
  * @category models
@@ -103,7 +104,10 @@ export type RequestError =
 export interface Session {
   readonly info: Info
 
-  /** All pages. Empty, without asking, if the server does not say that it has tools; so for the other lists. */
+  /**
+   * All pages, within the server's `timeout.list`. Empty, without asking, if the server does not say that it has tools; so
+   * for the other lists.
+   */
   readonly listTools: Effect.Effect<Listing.Listing<Listing.ListedTool>, RequestError>
   readonly listResources: Effect.Effect<Listing.Listing<Listing.ListedResource>, RequestError>
   readonly listResourceTemplates: Effect.Effect<Listing.Listing<Listing.ListedResourceTemplate>, RequestError>
@@ -119,7 +123,7 @@ export interface Session {
     uri: string,
     options?: RequestOptions
   ) => Effect.Effect<Protocol.ReadResourceResult, RequestError>
-  /** Emits at each change; unsubscribes when the last reader of that URI leaves. */
+  /** Emits at each change; unsubscribes when the last reader of that URI leaves. Ends with the session. */
   readonly subscribeResource: (uri: string) => Stream.Stream<{ readonly uri: string }, RequestError>
   readonly getPrompt: (
     name: string,
@@ -137,7 +141,10 @@ export interface Session {
 
   /** Begins with what came since the session was opened, for the first reader. Ends with the session. */
   readonly notifications: Stream.Stream<Notification>
-  /** A reader that cannot keep up misses the oldest lines. Ends with the session. */
+  /**
+   * Begins with what came since the session was opened, for the first reader. One that cannot keep up misses the oldest
+   * lines. Ends with the session.
+   */
   readonly logs: Stream.Stream<Protocol.LogLine>
   readonly push: Effect.Effect<Protocol.Push>
   /** Completes with the reason when the session is of no more use. */

@@ -98,8 +98,7 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
       retract: () => {},
       agreed: (agreedRevision) => {
         revision = agreedRevision
-      },
-      farewell: Effect.void
+      }
     }
     return wire
   })

@@ -109,7 +109,7 @@ export const open = (options: Options) =>
     )
     yield* Effect.raceFirst(exited, broken).pipe(Effect.map(finish), Effect.interruptible, Effect.forkScoped)
 
-    const wire: Wire = { transport: "stdio", pid, send, retract, agreed: () => {}, farewell: Effect.void }
+    const wire: Wire = { transport: "stdio", pid, send, retract, agreed: () => {} }
     return wire
   })
 

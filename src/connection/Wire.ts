@@ -2,7 +2,6 @@
  * The way to one server: messages out, messages in, and the one reason why it ended. What is on the wire is decided above;
  * a wire only knows how to carry it.
  */
-import type * as Effect from "effect/Effect"
 import type * as Errors from "../domain/Errors.js"
 import type * as Protocol from "../domain/Protocol.js"
 
@@ -47,8 +46,6 @@ export interface Wire {
   readonly retract: (id: MessageId) => void
   /** The revision that was agreed on, for wires that mention it. */
   readonly agreed: (revision: string) => void
-  /** Asks the server to forget us, where it can be asked. Never fails. */
-  readonly farewell: Effect.Effect<void>
 }
 
 /** Why a message could not be delivered or its answer not be received, and whether the server may have seen it. */

@@ -81,9 +81,12 @@ export const requestFailure = (server: string, { reason, sent }: WireFailure): R
 /** Milliseconds, for a server that wants fewer requests but does not say for how long. */
 const defaultRetryAfter = 1000
 
-/** The server itself says that it did not take the request. */
+/** The server itself says that it did not take the request. Other statuses may also come after it did. */
 const isRefusal = (reason: ConnectionError): boolean =>
-  reason._tag === "SessionLost" || (reason._tag === "HttpFailed" && reason.status < 500)
+  reason._tag === "SessionLost" ||
+  (reason._tag === "HttpFailed" && (reason.status < 400 || refusing.has(reason.status)))
+
+const refusing = new Set([400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 425, 426, 431])
 
 const notSent = (server: string, { message }: ConnectionError): NotSent =>
   new NotSent({ server, reason: message.startsWith(`${server}: `) ? message.slice(server.length + 2) : message })

@@ -17,6 +17,7 @@ import { defined } from "../domain/defined.js"
 import * as Protocol from "../domain/Protocol.js"
 import type { Local, Remote } from "../domain/ServerConfig.js"
 import * as CallTable from "./CallTable.js"
+import * as Clocks from "./Clocks.js"
 import type { ConnectOptions } from "./Connector.js"
 import * as HttpWire from "./HttpWire.js"
 import { type Host, httpOptions, openStdio } from "./openWire.js"
@@ -192,6 +193,7 @@ const sessionOf = (attempt: Attempt, { client, transport, wire }: Greeted) =>
       client,
       era,
       clocks,
+      steadyClocks: Clocks.make(Clocks.nodeTimer),
       transport: wire.transport,
       classify: attempt.classify
     }
@@ -204,7 +206,7 @@ const sessionOf = (attempt: Attempt, { client, transport, wire }: Greeted) =>
         transport.end()
       }
     })
-    yield* Effect.addFinalizer(() => Effect.zipRight(attempt.leave, wire.farewell))
+    yield* Effect.addFinalizer(() => attempt.leave)
     yield* attempt.answering.announceRoots(client).pipe(Effect.interruptible, Effect.forkScoped)
     if (era === "modern") {
       yield* listenForChanges(link, attempt.setPush).pipe(Effect.interruptible, Effect.forkScoped)

@@ -21,6 +21,8 @@ export interface Link {
   readonly era: Protocol.Era
   readonly transport: Protocol.Transport
   readonly clocks: Clocks
+  /** Clocks that go on while a person is asked: whether a server lives does not depend on that. */
+  readonly steadyClocks: Clocks
   readonly classify: () => Classify.Context
 }
 
@@ -46,14 +48,15 @@ export const perform = <A>(
   link: Link,
   limits: Limits,
   run: (options: SdkRequestOptions) => Promise<A>,
-  onProgress: (progress: Protocol.Progress) => void = () => {}
+  onProgress: (progress: Protocol.Progress) => void = () => {},
+  clocks = link.clocks
 ): Effect.Effect<A, Raw> =>
   Effect.async<A, Raw>((resume) => {
     const { closed } = link.classify()
     // the SDK would answer for a dead server: with nothing, as if it had no tools
     if (closed !== undefined) return resume(Effect.fail({ thrown: new WireFailure(closed, false) }))
     const controller = new AbortController()
-    const clock = link.clocks.start(limits, (which) => {
+    const clock = clocks.start(limits, (which) => {
       const timeout = new CallTimeout({ server: link.server, which, sent: true, after: limits[which] })
       resume(Effect.fail({ timeout }))
       controller.abort(givenUp)

@@ -6,6 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Mailbox from "effect/Mailbox"
 import { type ConnectionError, HealthCheckFailed, type InvalidResult } from "../domain/Errors.js"
 import * as Protocol from "../domain/Protocol.js"
@@ -105,7 +106,7 @@ export const make = (parts: Parts): Session => {
     const run = (report: Report) =>
       link.era === "legacy" ? call(name, args, options, report) : withFreshHeaders(call(name, args, options, report))
     const { onProgress } = options ?? {}
-    return onProgress === undefined ? run(ignore) : withProgress(run, onProgress)
+    return onProgress === undefined ? run(ignore) : withProgress(run, onProgress, limitsOf(link, options).idle)
   }
 
   const decoded = <A, I>(
@@ -157,10 +158,14 @@ type Report = (progress: Protocol.Progress) => void
 
 const ignore = () => {}
 
-/** Reports run in order and one at a time, in a fiber of the call. Those before the answer run before the call returns. */
+/**
+ * Reports run in order and one at a time, in a fiber of the call. Those before the answer run before the call returns, if
+ * they do not take longer for it than a server may be silent.
+ */
 const withProgress = (
   run: (report: Report) => Effect.Effect<Protocol.CallToolResult, RequestError>,
-  onProgress: NonNullable<CallOptions["onProgress"]>
+  onProgress: NonNullable<CallOptions["onProgress"]>,
+  patience: number
 ) =>
   Effect.gen(function* () {
     const reports = yield* Mailbox.make<Protocol.Progress>({ capacity: maxReports, strategy: "sliding" })
@@ -172,7 +177,8 @@ const withProgress = (
     )
     const exit = yield* Effect.exit(run((progress) => void reports.unsafeOffer(progress)))
     yield* reports.end
-    yield* reader.await
+    if (Exit.isSuccess(exit)) yield* Effect.timeoutOption(reader.await, patience)
+    yield* Fiber.interruptFork(reader)
     return yield* exit
   })
 
@@ -181,8 +187,12 @@ const maxReports = 256
 
 /** Any answer is a sign of life, also one that says no. */
 const probe = (link: Link, timeout: number): Effect.Effect<void, ConnectionError> =>
-  perform(link, { idle: timeout, total: timeout }, (options) =>
-    link.era === "legacy" ? link.client.ping(options) : link.client.discover(options)
+  perform(
+    link,
+    { idle: timeout, total: timeout },
+    (options) => (link.era === "legacy" ? link.client.ping(options) : link.client.discover(options)),
+    ignore,
+    link.steadyClocks
   ).pipe(
     Effect.catchAll((raw) => {
       if ("timeout" in raw) return Effect.fail(new HealthCheckFailed({ server: link.server, after: timeout }))

@@ -25,7 +25,7 @@ export const notificationOf = ({ method, params }: Message): Notification | unde
   return undefined
 }
 
-/** Notifications that say the same. */
+/** Notifications with the same key are about the same: the newest holds. */
 export const notificationKey = (notification: Notification): string => {
   switch (notification._tag) {
     case "ListChanged":
@@ -35,7 +35,7 @@ export const notificationKey = (notification: Notification): string => {
     case "ElicitationCompleted":
       return `elicitation ${notification.elicitationId}`
     case "PushChanged":
-      return `push ${notification.push}`
+      return "push"
   }
 }
 

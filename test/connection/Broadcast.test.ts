@@ -16,7 +16,7 @@ describe("Broadcast", () => {
     })
   )
 
-  it.scoped("takes values with the same key for one while they wait, and never loses the last", () =>
+  it.scoped("of values with the same key only the newest waits", () =>
     Effect.gen(function* () {
       const broadcast = Broadcast.make<string>({ capacity: 10, key: (value) => value, early: true })
       for (let count = 0; count < 200; count += 1) broadcast.publish("changed")

@@ -18,8 +18,7 @@ const makeWire = () => {
         held.push({ message, options, fail: reject })
       }),
     retract: (id) => void retracted.push(id),
-    agreed: () => {},
-    farewell: Effect.void
+    agreed: () => {}
   }
   return { wire, held, retracted }
 }
