@@ -25,8 +25,10 @@ for (const path of modules) {
 }
 assert.deepEqual(process.getActiveResourcesInfo(), before, "importing the package opened something")
 
-const printed = execFileSync(process.execPath, ["examples/pure-core.mjs"], { encoding: "utf8" })
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
-assert.ok(readme.includes(printed), `the README does not show what examples/pure-core.mjs prints:\n${printed}`)
+for (const example of ["examples/session.mjs", "examples/pure-core.mjs"]) {
+  const printed = execFileSync(process.execPath, [example], { encoding: "utf8" })
+  assert.ok(readme.includes(printed), `the README does not show what ${example} prints:\n${printed}`)
+}
 
 console.log(`${name}: ${modules.length + 1} entries, nothing opened by importing them`)

@@ -10,8 +10,8 @@ interface Manifest {
 describe("the README", () => {
   const readme = read("README.md")
 
-  it("shows the example as it is", () => {
-    assert.include(readme, read("examples/pure-core.mjs"))
+  it("shows the examples as they are", () => {
+    for (const example of ["examples/session.mjs", "examples/pure-core.mjs"]) assert.include(readme, read(example))
   })
 
   it("gives a reason for every dependency", () => {
@@ -26,6 +26,9 @@ describe("the README", () => {
       "README.md",
       "CONTRIBUTING.md",
       "docs/architecture.md",
+      "docs/connections.md",
+      "docs/testing.md",
+      "bench/README.md",
       "docs/lifecycle.md",
       "docs/decisions/README.md"
     ]
