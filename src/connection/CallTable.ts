@@ -66,7 +66,7 @@ export const make = (options: {
 
   const giveUp = (id: string, { sent }: Pending) => {
     wire.retract(id)
-    if (sent) wire.send(cancelled(id)).catch(ignore)
+    if (sent) wire.send(cancelled(id), { failed: ignore })
   }
 
   return {
@@ -85,11 +85,11 @@ export const make = (options: {
       )
       const entry: Pending = { call, clock, sent: false }
       pending.set(id, entry)
-      const onSent = () => {
-        entry.sent = true
-      }
-      wire.send(request(id, call), { onSent }).catch((failure: WireFailure) => {
-        fail(id, () => requestFailure(server, failure))
+      wire.send(request(id, call), {
+        sent: () => {
+          entry.sent = true
+        },
+        failed: (failure) => fail(id, () => requestFailure(server, failure))
       })
       return () => {
         if (take(id) !== undefined) giveUp(id, entry)

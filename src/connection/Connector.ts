@@ -3,21 +3,15 @@
  *
  * @since 0.1.0
  */
-import { randomUUID } from "node:crypto"
-import { userInfo } from "node:os"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type * as Errors from "../domain/Errors.js"
 import type * as Protocol from "../domain/Protocol.js"
 import type { ServerConfig } from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
-import { version } from "../domain/version.js"
-import { loginPath } from "./LoginPath.js"
-import * as ProcessGroups from "./ProcessGroups.js"
 import type { Session } from "./Session.js"
 
 /**
@@ -88,24 +82,9 @@ export const layer = (options: Options = {}): Layer.Layer<Connector> =>
   Layer.scoped(
     Connector,
     Effect.gen(function* () {
-      const groups = yield* ProcessGroups.make
-      const host = {
-        clientInfo: options.clientInfo ?? { name: "mcp-supervisor", version },
-        groups,
-        runTag: randomUUID(),
-        loginPath: options.loginPath === true ? yield* Effect.cached(pathOfLogin) : Effect.succeed(undefined)
-      }
       // the SDK takes a while to load: only those wait for it who connect
-      const { connect } = yield* Effect.promise(() => import("./sdkConnect.js"))
+      const { connect, makeHost } = yield* Effect.promise(() => import("./sdkConnect.js"))
+      const host = yield* makeHost(options)
       return { connect: (connectOptions) => connect(host, connectOptions) }
     })
   )
-
-/** A host without a user or a shell has no login PATH either. */
-const pathOfLogin = Effect.try(() => userInfo().shell).pipe(
-  Effect.orElseSucceed(() => null),
-  Effect.flatMap((shell) =>
-    shell === null ? Effect.succeed(Option.none<string>()) : loginPath({ shell, env: process.env })
-  ),
-  Effect.map(Option.getOrUndefined)
-)

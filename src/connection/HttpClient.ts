@@ -39,29 +39,44 @@ const loopback = ["localhost", "127.0.0.1", "[::1]"]
 /** How often in a row a server may send us elsewhere on itself. */
 const maxRedirects = 5
 
-export const make = (options: {
-  readonly server: string
-  readonly caFile?: string | undefined
-}): Effect.Effect<HttpClient, NetworkFailed, Scope.Scope> =>
-  Effect.gen(function* () {
-    const ca = options.caFile === undefined ? undefined : yield* certificates(options.server, options.caFile)
-    const tls = ca === undefined ? {} : { ca }
-    const agent = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          // how long an answer may take is decided above
-          new EnvHttpProxyAgent({
-            headersTimeout: 0,
-            bodyTimeout: 0,
-            connect: tls,
-            requestTls: tls,
-            noProxy: [process.env.NO_PROXY ?? process.env.no_proxy ?? "", ...loopback].join(",")
-          })
-      ),
-      (agent) => Effect.promise(() => agent.destroy().catch(() => {})).pipe(withinBudget("1 second"))
-    )
-    return { request: (request, handler) => exchange(agent, request, handler, maxRedirects) }
-  })
+/** The connections of all sessions: two with the same server share them. */
+export interface Pool {
+  /** @param caFile certificates to trust besides those that everybody trusts. */
+  readonly client: (server: string, caFile: string | undefined) => Effect.Effect<HttpClient, NetworkFailed>
+}
+
+export const pool: Effect.Effect<Pool, never, Scope.Scope> = Effect.gen(function* () {
+  const agents = yield* Effect.acquireRelease(
+    Effect.sync(() => new Map<string, Dispatcher>()),
+    (agents) =>
+      Effect.forEach(agents.values(), (agent) => Effect.promise(() => agent.destroy().catch(() => {}))).pipe(
+        withinBudget("1 second")
+      )
+  )
+  const agentWith = (certificates: ReadonlyArray<string>): Dispatcher => {
+    const key = certificates.join()
+    const known = agents.get(key)
+    if (known !== undefined) return known
+    const tls = certificates.length === 0 ? {} : { ca: [...certificates] }
+    const agent = new EnvHttpProxyAgent({
+      // how long an answer may take is decided above
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: tls,
+      requestTls: tls,
+      noProxy: [process.env.NO_PROXY ?? process.env.no_proxy ?? "", ...loopback].join(",")
+    })
+    agents.set(key, agent)
+    return agent
+  }
+  return {
+    client: (server, caFile) =>
+      Effect.map(caFile === undefined ? Effect.succeed([]) : certificates(server, caFile), (trusted) => {
+        const agent = agentWith(trusted)
+        return { request: (request, handler) => exchange(agent, request, handler, maxRedirects) }
+      })
+  }
+})
 
 /** What everybody trusts, and what the file holds. Setting one replaces the other. */
 const certificates = (server: string, caFile: string) =>

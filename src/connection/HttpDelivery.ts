@@ -3,6 +3,7 @@
  * it, so a delivery may take several exchanges.
  */
 import type { IncomingHttpHeaders } from "node:http"
+import { errorCodes } from "../domain/Protocol.js"
 import { ConnectionClosed, type ConnectionError } from "../domain/Errors.js"
 import type { HttpClient } from "./HttpClient.js"
 import { exchange, type Handler, type Position, type Refused, type Request } from "./HttpExchange.js"
@@ -99,7 +100,9 @@ const endedEarly = ({ server }: Context): ConnectionError =>
 
 /** A server may refuse a request with a status and say why in a proper answer to it. */
 const answerIn = (message: Message, { body, failure, status }: Refused): Message | undefined => {
-  const decided = status >= 500 || failure.reason._tag !== "HttpFailed" || message.method === "initialize"
-  if (decided || !isRequest(message)) return undefined
-  return parseMessages(body).find((answer) => answer.id === message.id && answer.error !== undefined)
+  if (status >= 500 || failure.reason._tag !== "HttpFailed" || !isRequest(message)) return undefined
+  const answer = parseMessages(body).find(({ error, id }) => id === message.id && error !== undefined)
+  const { code } = (answer?.error ?? {}) as { readonly code?: unknown }
+  // the status of a refused greeting tells older servers; only newer ones say in words that they are newer
+  return message.method === "initialize" && code !== errorCodes.UnsupportedProtocolVersion ? undefined : answer
 }

@@ -4,9 +4,9 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { ConnectionClosed, type ConnectionError, type NetworkFailed } from "../domain/Errors.js"
+import { ConnectionClosed, type ConnectionError } from "../domain/Errors.js"
 import { withinBudget } from "./budget.js"
-import * as HttpClient from "./HttpClient.js"
+import type { HttpClient } from "./HttpClient.js"
 import { deliver } from "./HttpDelivery.js"
 import { exchange, type Request } from "./HttpExchange.js"
 import type { Context } from "./httpFailure.js"
@@ -18,7 +18,7 @@ export interface Options extends Context {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly userAgent: string
-  readonly caFile?: string | undefined
+  readonly client: HttpClient
   readonly events: WireEvents
 }
 
@@ -27,13 +27,12 @@ const farewellBudget = "1 second"
 
 interface InFlight {
   readonly abort: () => void
-  readonly reject: (failure: WireFailure) => void
+  readonly failed: (failure: WireFailure) => void
 }
 
-export const open = (options: Options): Effect.Effect<Wire, NetworkFailed, Scope.Scope> =>
+export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { events, server, url } = options
-    const client = yield* HttpClient.make(options)
+    const { client, events, server, url } = options
     const initialized = yield* Deferred.make<void>()
     const inFlight = new Map<MessageId, InFlight>()
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
@@ -53,9 +52,9 @@ export const open = (options: Options): Effect.Effect<Wire, NetworkFailed, Scope
     const finish = (reason: ConnectionError) => {
       if (over !== undefined) return
       over = reason
-      for (const { abort, reject } of inFlight.values()) {
+      for (const { abort, failed } of inFlight.values()) {
         abort()
-        reject(new WireFailure(reason, true))
+        failed(new WireFailure(reason, true))
       }
       inFlight.clear()
       events.closed(reason)
@@ -78,36 +77,35 @@ export const open = (options: Options): Effect.Effect<Wire, NetworkFailed, Scope
       headers: { ...headers, ...streamOut, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) }
     })
 
-    const send: Wire["send"] = (message, sendOptions) =>
-      new Promise((resolve, reject) => {
-        if (over !== undefined) return reject(new WireFailure(over, false))
-        const abort = deliver({
-          context: options,
-          client,
-          message,
-          request: post(message, sendOptions?.headers),
-          resume: get,
-          onSent: sendOptions?.onSent,
-          onAccepted: (answered) => {
-            if (message.method !== "initialize") return
-            sessionId = answered["mcp-session-id"] as string | undefined
-            remember()
-          },
-          onMessage: events.message,
-          settle: (failure) => {
-            if (isRequest(message)) inFlight.delete(message.id)
-            if (failure !== undefined) {
-              reject(failure)
-              if (failure.ends) finish(failure.reason)
-              return
-            }
-            resolve()
-            // from now on the server may speak unasked
-            if (message.method === "notifications/initialized") Deferred.unsafeDone(initialized, Effect.void)
+    const send: Wire["send"] = (message, fate, extra) => {
+      if (over !== undefined) return fate.failed(new WireFailure(over, false))
+      const abort = deliver({
+        context: options,
+        client,
+        message,
+        request: post(message, extra),
+        resume: get,
+        onSent: fate.sent,
+        onAccepted: (answered) => {
+          if (message.method !== "initialize") return
+          sessionId = answered["mcp-session-id"] as string | undefined
+          remember()
+        },
+        onMessage: events.message,
+        settle: (failure) => {
+          if (isRequest(message)) inFlight.delete(message.id)
+          if (failure !== undefined) {
+            fate.failed(failure)
+            if (failure.ends) finish(failure.reason)
+            return
           }
-        })
-        if (isRequest(message)) inFlight.set(message.id, { abort, reject })
+          fate.done?.()
+          // from now on the server may speak unasked
+          if (message.method === "notifications/initialized") Deferred.unsafeDone(initialized, Effect.void)
+        }
       })
+      if (isRequest(message)) inFlight.set(message.id, { abort, failed: fate.failed })
+    }
 
     const sayFarewell = Effect.async<void>((resume) => {
       const done = () => resume(Effect.void)
@@ -133,7 +131,7 @@ export const open = (options: Options): Effect.Effect<Wire, NetworkFailed, Scope
         const entry = inFlight.get(id)
         inFlight.delete(id)
         entry?.abort()
-        entry?.reject(new WireFailure(new ConnectionClosed({ server, detail: "no longer wanted" }), true))
+        entry?.failed(new WireFailure(new ConnectionClosed({ server, detail: "no longer wanted" }), true))
       },
       agreed: (agreedRevision) => {
         revision = agreedRevision

@@ -16,9 +16,9 @@ export const make = (options: {
     size += part.length
   }
 
-  const flush = (end: Buffer): string => {
-    if (size === 0) return end.toString("utf8")
-    keep(end)
+  const flush = (chunk: Buffer, from: number, to: number): string => {
+    if (size === 0) return chunk.toString("utf8", from, to)
+    keep(chunk.subarray(from, to))
     const text = Buffer.concat(parts, size).toString("utf8")
     parts = []
     size = 0
@@ -28,10 +28,10 @@ export const make = (options: {
   return (chunk) => {
     let from = 0
     for (let to = chunk.indexOf(newline); to !== -1; to = chunk.indexOf(newline, from)) {
-      options.line(flush(chunk.subarray(from, to)))
+      options.line(flush(chunk, from, to))
       from = to + 1
     }
-    keep(chunk.subarray(from))
+    if (from < chunk.length) keep(chunk.subarray(from))
     if (size > options.limit) {
       parts = []
       size = 0

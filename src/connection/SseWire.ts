@@ -6,7 +6,6 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../domain/Errors.js"
-import * as HttpClient from "./HttpClient.js"
 import { exchange } from "./HttpExchange.js"
 import { lowerCase } from "./httpHeaders.js"
 import type { Options } from "./HttpWire.js"
@@ -14,8 +13,7 @@ import { type Wire, WireFailure } from "./Wire.js"
 
 export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { events, server, url } = options
-    const client = yield* HttpClient.make(options)
+    const { client, events, server, url } = options
     const endpoint = yield* Deferred.make<URL, ConnectionError>()
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
     let over: ConnectionError | undefined
@@ -60,37 +58,36 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     )
     const address = yield* Deferred.await(endpoint)
 
-    const send: Wire["send"] = (message, sendOptions) =>
-      new Promise((resolve, reject) => {
-        if (over !== undefined) return reject(new WireFailure(over, false))
-        const failed = (failure: WireFailure) => {
-          reject(failure)
-          if (failure.ends) finish(failure.reason)
-        }
-        exchange(
-          options,
-          client,
-          {
-            method: "POST",
-            url: address,
-            body: JSON.stringify(message),
-            inSession: true,
-            expects: "nothing",
-            headers: {
-              ...fixed,
-              ...(revision === undefined ? {} : { "mcp-protocol-version": revision }),
-              "content-type": "application/json"
-            }
-          },
-          {
-            started: sendOptions?.onSent,
-            message: events.message,
-            end: () => resolve(),
-            refused: ({ failure }) => failed(failure),
-            broken: failed
+    const send: Wire["send"] = (message, fate) => {
+      if (over !== undefined) return fate.failed(new WireFailure(over, false))
+      const failed = (failure: WireFailure) => {
+        fate.failed(failure)
+        if (failure.ends) finish(failure.reason)
+      }
+      exchange(
+        options,
+        client,
+        {
+          method: "POST",
+          url: address,
+          body: JSON.stringify(message),
+          inSession: true,
+          expects: "nothing",
+          headers: {
+            ...fixed,
+            ...(revision === undefined ? {} : { "mcp-protocol-version": revision }),
+            "content-type": "application/json"
           }
-        )
-      })
+        },
+        {
+          started: fate.sent,
+          message: events.message,
+          end: () => fate.done?.(),
+          refused: ({ failure }) => failed(failure),
+          broken: failed
+        }
+      )
+    }
 
     const wire: Wire = {
       transport: "sse",

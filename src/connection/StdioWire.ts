@@ -9,7 +9,15 @@ import type { AttemptPhase } from "../domain/ServerStatus.js"
 import * as LineReader from "./LineReader.js"
 import type { ProcessLog } from "./ProcessLog.js"
 import * as StdioProcess from "./StdioProcess.js"
-import { type Message, maxMessageBytes, parseMessages, type Wire, type WireEvents, WireFailure } from "./Wire.js"
+import {
+  type Fate,
+  type Message,
+  maxMessageBytes,
+  parseMessages,
+  type Wire,
+  type WireEvents,
+  WireFailure
+} from "./Wire.js"
 
 export interface Options extends StdioProcess.Spec {
   readonly log: ProcessLog
@@ -18,13 +26,14 @@ export interface Options extends StdioProcess.Spec {
   readonly phase: () => AttemptPhase | undefined
 }
 
-/** A message that waits because the process does not read. It has not left us. */
+/** A message that has not left us: nobody has written it yet, or the process does not read. */
 interface Waiting {
   readonly message: Message
-  readonly text: string
-  readonly gone: () => void
-  readonly failed: (failure: WireFailure) => void
+  readonly fate: Fate
 }
+
+/** What is written in one go. A process that does not read gets no more than it has already. */
+const maxWrite = 64 * 1024
 
 export const open = (options: Options) =>
   Effect.gen(function* () {
@@ -34,13 +43,14 @@ export const open = (options: Options) =>
     const { child, ended, pid } = yield* StdioProcess.spawn(options)
     let over: ConnectionError | undefined
     let blocked = false
+    let scheduled = false
     const waiting = new Set<Waiting>()
 
     const finish = (reason: ConnectionError) => {
       if (over !== undefined) return
       over = reason
       log.flush()
-      for (const each of waiting) each.failed(new WireFailure(reason, false))
+      for (const { fate } of waiting) fate.failed(new WireFailure(reason, false))
       waiting.clear()
       events.closed(reason)
     }
@@ -59,40 +69,43 @@ export const open = (options: Options) =>
     child.stdout.on("data", read)
     child.stderr.on("data", log.stderr)
 
-    const write = (text: string) => {
-      blocked = !child.stdin.write(text)
+    /** Messages of the same moment go out together: each write is a call of the system. */
+    const write = () => {
+      scheduled = false
+      while (!blocked && waiting.size > 0 && over === undefined) {
+        const fates: Array<Fate> = []
+        let text = ""
+        for (const each of waiting) {
+          waiting.delete(each)
+          text += `${JSON.stringify(each.message)}\n`
+          fates.push(each.fate)
+          if (text.length > maxWrite) break
+        }
+        blocked = !child.stdin.write(text)
+        for (const { done, sent } of fates) {
+          sent?.()
+          done?.()
+        }
+      }
     }
     child.stdin.on("drain", () => {
       blocked = false
-      for (const each of waiting) {
-        if (blocked) return
-        waiting.delete(each)
-        write(each.text)
-        each.gone()
-      }
+      write()
     })
 
-    const send: Wire["send"] = (message, sendOptions) => {
-      if (over !== undefined) return Promise.reject(new WireFailure(over, false))
-      const text = `${JSON.stringify(message)}\n`
-      if (!blocked) {
-        write(text)
-        sendOptions?.onSent?.()
-        return Promise.resolve()
-      }
-      return new Promise((resolve, reject) => {
-        const gone = () => {
-          sendOptions?.onSent?.()
-          resolve()
-        }
-        waiting.add({ message, text, gone, failed: reject })
-      })
+    const send: Wire["send"] = (message, fate) => {
+      if (over !== undefined) return fate.failed(new WireFailure(over, false))
+      waiting.add({ message, fate })
+      if (scheduled || blocked) return
+      scheduled = true
+      queueMicrotask(write)
     }
 
     const retract: Wire["retract"] = (id) => {
       for (const each of waiting) {
         if (each.message.id !== id || !waiting.delete(each)) continue
-        each.failed(new WireFailure(new ConnectionClosed({ server, detail: "taken back before it was sent" }), false))
+        const reason = new ConnectionClosed({ server, detail: "taken back before it was sent" })
+        each.fate.failed(new WireFailure(reason, false))
       }
     }
 

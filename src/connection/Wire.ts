@@ -27,21 +27,20 @@ export interface WireEvents {
   readonly push: (push: Protocol.Push) => void
 }
 
-export interface SendOptions {
-  /** Told at the moment from which on the server may have seen the message. */
-  readonly onSent?: (() => void) | undefined
-  /** Go with this message only, where a wire has headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
+/** What becomes of a message. `done` or `failed` is told, once. */
+export interface Fate {
+  /** From now on the server may have seen it. */
+  readonly sent?: (() => void) | undefined
+  /** It has gone out and, where each request has an exchange of its own, that is over. */
+  readonly done?: (() => void) | undefined
+  readonly failed: (failure: WireFailure) => void
 }
 
 export interface Wire {
   readonly transport: Protocol.Transport
   readonly pid?: number | undefined
-  /**
-   * Resolves when the message has gone out and, where each request has its own exchange, when that exchange is over.
-   * Rejects with {@link WireFailure} only.
-   */
-  readonly send: (message: Message, options?: SendOptions) => Promise<void>
+  /** Never throws. The headers go with this message only, where the wire has headers. */
+  readonly send: (message: Message, fate: Fate, headers?: Readonly<Record<string, string>>) => void
   /** Takes a request back if it has not left, and ends the wait for its answer where the wire waits for one. */
   readonly retract: (id: MessageId) => void
   /** The revision that was agreed on, for wires that mention it. */
@@ -73,7 +72,8 @@ export const maxMessageBytes = 64 * 1024 * 1024
 export const parseMessages = (text: string): ReadonlyArray<Message> => {
   try {
     const value: unknown = JSON.parse(text)
-    return (Array.isArray(value) ? value : [value]).filter(isMessage)
+    if (Array.isArray(value)) return value.filter(isMessage)
+    return isMessage(value) ? [value] : []
   } catch {
     return []
   }

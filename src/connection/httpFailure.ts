@@ -62,7 +62,9 @@ const authRequired = (
 
 /** The words of a body, if it has some for people. */
 const detailOf = ({ scrub }: Context, { body, headers, status }: Refusal): string | undefined => {
-  if (status >= 300 && status < 400) return `it points to ${scrub(withoutQuery(String(headers.location)))}`
+  if (headers.location !== undefined && status >= 300 && status < 400) {
+    return `it points to ${scrub(withoutQuery(headers.location))}`
+  }
   const text = messageIn(body) ?? (/^\s*</.test(body) ? undefined : body)
   const line = text?.replace(/\s+/g, " ").trim()
   return line === undefined || line === "" ? undefined : scrub(line).slice(0, 300)
@@ -115,7 +117,7 @@ export const networkError = ({ scrub, server }: Context, error: unknown): Connec
   return new NetworkFailed({
     server,
     code,
-    permanent: isCertificate(error) || unusable.has(code),
+    permanent: isCertificate(error) || unusable.has(code) || isRefusedAddress(error),
     ...defined({ detail: detailOfError(scrub, error) })
   })
 }
@@ -144,6 +146,10 @@ const beforeSending = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
   "UND_ERR_INVALID_ARG"
 ])
+
+/** What the platform itself does not go to. It has no code for that. */
+const isRefusedAddress = (error: unknown): boolean =>
+  error instanceof Error && /^(bad port|unknown scheme)$/.test(error.message)
 
 /** Addresses and settings that no second attempt makes better. */
 const unusable = new Set(["UND_ERR_INVALID_ARG", "ERR_INVALID_URL", "ERR_INVALID_CHAR"])

@@ -7,22 +7,12 @@ import { reveal } from "../domain/Secrets.js"
 import type { Local, Remote } from "../domain/ServerConfig.js"
 import type * as Protocol from "../domain/Protocol.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
+import type { Host } from "./host.js"
 import type { Options as HttpOptions } from "./HttpWire.js"
-import type { ProcessGroups } from "./ProcessGroups.js"
 import * as ProcessLog from "./ProcessLog.js"
 import * as StdioCommand from "./StdioCommand.js"
 import * as StdioWire from "./StdioWire.js"
 import type { WireEvents } from "./Wire.js"
-
-/** What all connections of one connector share. */
-export interface Host {
-  readonly clientInfo: { readonly name: string; readonly version: string }
-  readonly groups: ProcessGroups
-  /** Every process of ours can be told by it. */
-  readonly runTag: string
-  /** The PATH of the user's login shell, if it is wanted and known. */
-  readonly loginPath: Effect.Effect<string | undefined>
-}
 
 interface Context {
   readonly server: string
@@ -67,14 +57,14 @@ export const httpOptions = (
   }
   const url = new URL(address)
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, reveal(value)]))
-  return Effect.succeed({
+  return Effect.map(host.http.client(context.server, config.caFile), (client) => ({
     ...context,
     url,
+    client,
     headers: { ...basicAuth(url), ...headers },
     userAgent: `${host.clientInfo.name}/${host.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_"),
-    caFile: config.caFile,
     login: config.oauth !== false
-  })
+  }))
 }
 
 /** What a URL says about its user goes into a header, as everybody does it. */

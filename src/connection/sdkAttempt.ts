@@ -99,6 +99,7 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
     }
 
     const message = (message: Message) => {
+      if (message.method === undefined) return receiver.message(message)
       const notification = notificationOf(message)
       if (notification !== undefined) notifications.publish(notification)
       if (notification?._tag === "ResourceUpdated") updates.publish(notification.uri)

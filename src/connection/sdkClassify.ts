@@ -10,6 +10,7 @@ import {
   OAuthErrorCode,
   ProtocolError as SdkProtocolError,
   RegistrationRejectedError,
+  ResourceNotFoundError,
   SdkError,
   SdkErrorCode,
   SseError,
@@ -31,6 +32,7 @@ import {
   UnexpectedFailure
 } from "../domain/Errors.js"
 import { defined } from "../domain/defined.js"
+import * as Protocol from "../domain/Protocol.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
 import { invalidResult, protocolError, requestFailure } from "./answers.js"
 import { type Context as HttpContext, networkError, refusalError } from "./httpFailure.js"
@@ -52,9 +54,13 @@ export interface Context extends HttpContext {
 /** Why an attempt to connect failed, or a connection ended. */
 export const connectionError = (context: Context, thrown: unknown): ConnectionError => {
   const { scrub, server } = context
-  for (const error of chain(thrown)) {
-    const known = fromTransport(context, error) ?? fromAuth(context, error) ?? fromHandshake(context, error)
-    if (known !== undefined) return known
+  try {
+    for (const error of chain(thrown)) {
+      const known = fromTransport(context, error) ?? fromAuth(context, error) ?? fromHandshake(context, error)
+      if (known !== undefined) return known
+    }
+  } catch {
+    // somebody threw what cannot even be looked at
   }
   return new UnexpectedFailure({ server, detail: scrub(textOf(thrown)).slice(0, 500) })
 }
@@ -91,10 +97,15 @@ const fromTransport = (context: Context, error: unknown): ConnectionError | unde
         return undefined
     }
   }
+  if (error instanceof SseError) {
+    if (error.code !== undefined) return new IncompatibleServer({ server, detail: context.scrub(error.message) })
+    const [code] = /\b(E[A-Z]{3,}|EAI_AGAIN|UND_ERR_[A-Z_]+)\b/.exec(error.message) ?? []
+    return networkError(context, Object.assign(new Error(error.message), { code }))
+  }
   if (!(error instanceof Error)) return undefined
   if (error.message === "Not connected") return context.closed ?? new ConnectionClosed({ server })
   const { code, syscall } = error as NodeJS.ErrnoException
-  if (syscall?.startsWith("spawn") === true && spawnReason(String(code)) !== undefined) {
+  if (String(syscall).startsWith("spawn") && spawnReason(String(code)) !== undefined) {
     return new SpawnFailed({ server, command: context.command ?? "", reason: spawnReason(String(code))! })
   }
   if (error.message === "fetch failed") return networkError(context, error.cause ?? error)
@@ -106,7 +117,7 @@ const networkCode =
 
 /** The SDK's own names for HTTP failures say little: the status says all. */
 const statusOf = (error: unknown): number | undefined => {
-  if (error instanceof SseError) return typeof error.code === "number" ? error.code : undefined
+  if (error instanceof SseError) return error.code !== undefined && error.code >= 300 ? error.code : undefined
   if (!(error instanceof SdkError)) return undefined
   const { data } = error as { readonly data?: { readonly status?: unknown } }
   return typeof data?.status === "number" ? data.status : undefined
@@ -119,13 +130,17 @@ const bodyOf = (error: unknown): string => {
 
 const fromAuth = (context: Context, error: unknown): ConnectionError | undefined => {
   const { login, scrub, server } = context
-  const failed = (reason: string) => new AuthError({ server, reason, detail: scrub(textOf(error)) })
+  const failed = (reason: string) => new AuthError({ server, reason: scrub(reason), detail: scrub(textOf(error)) })
   const required = (reason: string, scope?: string) =>
-    new AuthRequired({ server, reason, login, ...defined({ scope }) })
+    new AuthRequired({ server, reason, login, ...defined({ scope: scope === undefined ? undefined : scrub(scope) }) })
   if (error instanceof InsufficientScopeError) return required("the login does not allow this", error.requiredScope)
   if (error instanceof UnauthorizedError) return required("the server asks for a login")
   if (error instanceof RegistrationRejectedError) {
     if (error.status === 429 || error.status >= 500) return new HttpFailed({ server, status: error.status })
+    // where nobody is found to register with, the server itself is asked: it knows no OAuth, but some other credentials
+    if (error.status === 404) {
+      return new AuthRequired({ server, reason: "the server wants credentials, but offers no login", login: false })
+    }
     return new RegistrationRequired({ server, detail: "the authorization server refused to register us" })
   }
   if (error instanceof OAuthError) {
@@ -160,7 +175,7 @@ const fromAuth = (context: Context, error: unknown): ConnectionError | undefined
   return /^Protected resource .* does not match/.test(error.message) ? failed("resource_mismatch") : undefined
 }
 
-const fromHandshake = ({ scrub, server }: Context, error: unknown): ConnectionError | undefined => {
+const fromHandshake = ({ closed, scrub, server }: Context, error: unknown): ConnectionError | undefined => {
   const incompatible = (detail: string) => new IncompatibleServer({ server, detail: scrub(detail) })
   if (error instanceof UnsupportedProtocolVersionError) {
     return incompatible(`it speaks ${error.supported.map(String).join(", ") || "no revision we know"}`)
@@ -172,6 +187,7 @@ const fromHandshake = ({ scrub, server }: Context, error: unknown): ConnectionEr
     if (error.code === SdkErrorCode.InvalidResult) return incompatible("its greeting is malformed")
     // the cause, if there is one, says more
     if (error.code !== SdkErrorCode.EraNegotiationFailed || error.cause !== undefined) return undefined
+    if (closed !== undefined) return closed
     return incompatible(error.message)
   }
   if (!(error instanceof Error)) return undefined
@@ -186,9 +202,14 @@ const fromHandshake = ({ scrub, server }: Context, error: unknown): ConnectionEr
 export const requestError = (context: Context, thrown: unknown): RequestError => {
   const { scrub, server } = context
   if (thrown instanceof WireFailure) return requestFailure(server, thrown)
+  if (thrown instanceof ResourceNotFoundError) {
+    const { data, message } = thrown
+    return protocolError(server, { code: Protocol.errorCodes.ResourceNotFound, message, data }, scrub)
+  }
   if (thrown instanceof SdkProtocolError) return protocolError(server, thrown, scrub)
   if (thrown instanceof SdkError && notAnAnswer.has(thrown.code)) {
-    return invalidResult(server, [{ path: [], expected: "a valid result", found: scrub(thrown.message).slice(0, 300) }])
+    const hint = scrub(thrown.message).slice(0, 300)
+    return invalidResult(server, [{ path: [], expected: "a valid result", found: "something else", hint }])
   }
   return requestFailure(server, new WireFailure(connectionError(context, thrown), true))
 }
@@ -203,5 +224,10 @@ const notAnAnswer: ReadonlySet<string> = new Set([
   SdkErrorCode.MethodNotSupportedByProtocolVersion
 ])
 
-const textOf = (thrown: unknown): string =>
-  thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)
+const textOf = (thrown: unknown): string => {
+  try {
+    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)
+  } catch {
+    return "something that is no error and has no text"
+  }
+}

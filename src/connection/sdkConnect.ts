@@ -20,7 +20,8 @@ import * as CallTable from "./CallTable.js"
 import * as Clocks from "./Clocks.js"
 import type { ConnectOptions } from "./Connector.js"
 import * as HttpWire from "./HttpWire.js"
-import { type Host, httpOptions, openStdio } from "./openWire.js"
+import type { Host } from "./host.js"
+import { httpOptions, openStdio } from "./openWire.js"
 import * as SseWire from "./SseWire.js"
 import type { Info, Session } from "./Session.js"
 import * as SdkAttempt from "./sdkAttempt.js"
@@ -31,6 +32,8 @@ import * as SdkSession from "./sdkSession.js"
 import { listenForChanges } from "./sdkSubscriptions.js"
 import * as SdkTransport from "./sdkTransport.js"
 import type { Wire } from "./Wire.js"
+
+export { makeHost } from "./host.js"
 
 type Attempt = SdkAttempt.Attempt
 

@@ -31,19 +31,28 @@ export const make = (wire: Wire): SdkTransport => {
       const request = message as Message
       const member = listMembers[request.method ?? ""]
       if (member !== undefined && request.id != null) lists.set(request.id, member)
+      if (request.method === "notifications/cancelled") lists.delete(cancelledId(request))
       const { headers, onRequestStreamEnd, requestSignal } = options ?? {}
       if (request.id != null) requestSignal?.addEventListener("abort", () => wire.retract(request.id!), { once: true })
-      return wire.send(request, { headers }).then(
-        () => onRequestStreamEnd?.(),
-        (failure: WireFailure) => Promise.reject(asSdkError(request, failure))
-      )
+      return new Promise((resolve, reject) => {
+        const done = () => {
+          // elsewhere a request has gone out long before its answer is over
+          if (wire.transport === "streamable-http") onRequestStreamEnd?.()
+          resolve()
+        }
+        wire.send(request, { done, failed: (failure) => reject(asSdkError(request, failure)) }, headers)
+      })
     },
     close: () => {
       transport.end()
       return Promise.resolve()
     },
     deliver: (message) => {
-      if (open) transport.onmessage?.(withEntriesAside(lists, message) as JSONRPCMessage)
+      if (!open) return
+      const pass = () => transport.onmessage?.(withEntriesAside(lists, message) as JSONRPCMessage)
+      // the SDK handles a notification a moment later than an answer, and drops progress that came before an answer
+      if (message.method === undefined) queueMicrotask(pass)
+      else pass()
     },
     end: () => {
       if (!open) return
@@ -57,6 +66,8 @@ export const make = (wire: Wire): SdkTransport => {
       Object.assign(transport, { pid: wire.pid, stderr: null })
     : Object.assign(transport, { hasPerRequestStream: wire.transport === "streamable-http" })
 }
+
+const cancelledId = ({ params }: Message) => (params as { readonly requestId: MessageId }).requestId
 
 /** The entries of a list are put where the SDK does not look, and what it insists on is filled in. */
 const withEntriesAside = (lists: Map<MessageId, string>, message: Message): Message => {

@@ -141,7 +141,7 @@ describe("messages", () => {
     ],
     [
       new Errors.AuthRequired({ server, reason: "wrong key", login: false }),
-      'files: wrong key; OAuth is off for this server: set its credentials in "headers"'
+      `files: wrong key; a login does not help here: set the server's credentials in "headers"`
     ],
     [
       new Errors.RegistrationRequired({ server, detail: "no dynamic registration" }),

@@ -212,13 +212,13 @@ export class AuthRequired extends Schema.TaggedError<AuthRequired>("mcp-supervis
   reason: Schema.String,
   /** What the server wants to be allowed. */
   scope: Schema.optional(Schema.String),
-  /** Whether a login can help: not where OAuth is switched off. */
+  /** Whether a login can help: not where OAuth is switched off, or not known to the server. */
   login: Schema.Boolean
 }) {
   get hint(): string {
     return this.login
       ? `log in: mcp-supervisor auth ${shellWord(this.server)}`
-      : `OAuth is off for this server: set its credentials in "headers"`
+      : `a login does not help here: set the server's credentials in "headers"`
   }
   override get message(): string {
     return `${this.server}: ${this.reason}${this.scope === undefined ? "" : ` (scope ${this.scope})`}; ${this.hint}`

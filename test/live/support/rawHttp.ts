@@ -8,7 +8,11 @@ export interface Received {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   /** The message, if it is one. */
-  readonly message: { readonly id?: number | string; readonly method?: string; readonly params?: Record<string, unknown> }
+  readonly message: {
+    readonly id?: number | string
+    readonly method?: string
+    readonly params?: Record<string, unknown>
+  }
 }
 
 export interface RawHttp {

@@ -1,0 +1,15 @@
+// A server on stdio with one tool, written by hand: it costs as little as a server can.
+import { answer } from "./answer.mjs"
+
+let rest = ""
+process.stdin.setEncoding("utf8")
+process.stdin.on("data", (chunk) => {
+  const lines = (rest + chunk).split("\n")
+  rest = lines.pop() ?? ""
+  let out = ""
+  for (const line of lines) {
+    const message = answer(JSON.parse(line))
+    if (message !== undefined) out += `${message}\n`
+  }
+  if (out !== "") process.stdout.write(out)
+})

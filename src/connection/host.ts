@@ -1,0 +1,43 @@
+/**
+ * What all connections of one connector share.
+ */
+import { randomUUID } from "node:crypto"
+import { userInfo } from "node:os"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import { version } from "../domain/version.js"
+import type { Options } from "./Connector.js"
+import * as HttpClient from "./HttpClient.js"
+import { loginPath } from "./LoginPath.js"
+import * as ProcessGroups from "./ProcessGroups.js"
+
+export interface Host {
+  readonly clientInfo: { readonly name: string; readonly version: string }
+  readonly groups: ProcessGroups.ProcessGroups
+  readonly http: HttpClient.Pool
+  /** Every process of ours can be told by it. */
+  readonly runTag: string
+  /** The PATH of the user's login shell, if it is wanted and known. */
+  readonly loginPath: Effect.Effect<string | undefined>
+}
+
+export const makeHost = (options: Options): Effect.Effect<Host, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    return {
+      clientInfo: options.clientInfo ?? { name: "mcp-supervisor", version },
+      groups: yield* ProcessGroups.make,
+      http: yield* HttpClient.pool,
+      runTag: randomUUID(),
+      loginPath: options.loginPath === true ? yield* Effect.cached(pathOfLogin) : Effect.succeed(undefined)
+    }
+  })
+
+/** A host without a user or a shell has no login PATH either. */
+const pathOfLogin = Effect.try(() => userInfo().shell).pipe(
+  Effect.orElseSucceed(() => null),
+  Effect.flatMap((shell) =>
+    shell === null ? Effect.succeed(Option.none<string>()) : loginPath({ shell, env: process.env })
+  ),
+  Effect.map(Option.getOrUndefined)
+)
