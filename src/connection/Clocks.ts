@@ -34,7 +34,8 @@ export interface Timer {
 export const nodeTimer: Timer = {
   now: () => performance.now(),
   after: (millis, run) => {
-    const timer = setTimeout(run, Math.min(millis, longest))
+    // what a request waits for keeps the process alive, not its clock
+    const timer = setTimeout(run, Math.min(millis, longest)).unref()
     return () => clearTimeout(timer)
   }
 }
@@ -104,12 +105,8 @@ export const make = (timer: Timer): Clocks => {
         touch: () => {
           clock.idleAt = now() + clock.idle
         },
-        stop: () => {
-          running.delete(clock)
-          if (running.size > 0) return
-          cancel()
-          wakeAt = Number.POSITIVE_INFINITY
-        }
+        // the alarm stays: most requests come soon after another, and setting it costs more than an idle sweep
+        stop: () => void running.delete(clock)
       }
     },
     hold: () => {
