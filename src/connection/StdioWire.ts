@@ -72,7 +72,7 @@ export const open = (options: Options) =>
     /** Messages of the same moment go out together: each write is a call of the system. */
     const write = () => {
       scheduled = false
-      while (!blocked && waiting.size > 0 && over === undefined) {
+      while (!blocked && waiting.size > 0) {
         const fates: Array<Fate> = []
         let text = ""
         for (const each of waiting) {
