@@ -5,7 +5,7 @@
 import * as Exit from "effect/Exit"
 import { type ConnectionError, CallTimeout } from "../domain/Errors.js"
 import type * as Protocol from "../domain/Protocol.js"
-import { callResult, protocolError, requestFailure } from "./answers.js"
+import { callResult, invalidResult, protocolError, requestFailure } from "./answers.js"
 import type { Clocks, Limits, Running } from "./Clocks.js"
 import type { RequestError } from "./Session.js"
 import { type Message, type Wire, WireFailure } from "./Wire.js"
@@ -64,6 +64,15 @@ export const make = (options: {
     entry?.call.settle(Exit.fail(error(entry)))
   }
 
+  const read = ({ error, result }: Message): Settled => {
+    try {
+      return error === undefined ? callResult(server, result) : Exit.fail(protocolError(server, error, scrub))
+    } catch {
+      // nested deeper than a stack is high
+      return Exit.fail(invalidResult(server, [], result))
+    }
+  }
+
   const giveUp = (id: string, { sent }: Pending) => {
     wire.retract(id)
     if (sent) wire.send(cancelled(id), { failed: ignore })
@@ -74,7 +83,7 @@ export const make = (options: {
       count += 1
       const id = `${prefix}${count}`
       if (over !== undefined) {
-        call.settle(Exit.fail(requestFailure(server, new WireFailure(over, false))))
+        call.settle(Exit.fail(requestFailure(server, new WireFailure(over, "unsent"))))
         return ignore
       }
       const clock = clocks.start(call.limits, (which) =>
@@ -100,12 +109,7 @@ export const make = (options: {
       if (message.method === undefined) {
         // an answer that comes too late is for nobody, but it is not the SDK's either
         if (typeof id !== "string" || !id.startsWith(prefix)) return false
-        const entry = take(id)
-        entry?.call.settle(
-          message.error === undefined
-            ? callResult(server, message.result)
-            : Exit.fail(protocolError(server, message.error, scrub))
-        )
+        take(id)?.call.settle(read(message))
         return true
       }
       if (message.method !== "notifications/progress") return false
@@ -122,7 +126,7 @@ export const make = (options: {
     abandon: (reason) => {
       over ??= reason
       for (const id of pending.keys()) {
-        fail(id, (entry) => requestFailure(server, new WireFailure(reason, entry.sent)))
+        fail(id, (entry) => requestFailure(server, new WireFailure(reason, entry.sent ? "sent" : "unsent")))
       }
     }
   }

@@ -55,28 +55,48 @@ export const pool: Effect.Effect<Pool, never, Scope.Scope> = Effect.gen(function
   )
   const agentWith = (certificates: ReadonlyArray<string>): Dispatcher => {
     const key = certificates.join()
-    const known = agents.get(key)
-    if (known !== undefined) return known
-    const tls = certificates.length === 0 ? {} : { ca: [...certificates] }
-    const agent = new EnvHttpProxyAgent({
-      // how long an answer may take is decided above
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: tls,
-      requestTls: tls,
-      noProxy: [process.env.NO_PROXY ?? process.env.no_proxy ?? "", ...loopback].join(",")
-    })
+    const agent = agents.get(key) ?? makeAgent(certificates)
     agents.set(key, agent)
     return agent
   }
   return {
     client: (server, caFile) =>
-      Effect.map(caFile === undefined ? Effect.succeed([]) : certificates(server, caFile), (trusted) => {
-        const agent = agentWith(trusted)
-        return { request: (request, handler) => exchange(agent, request, handler, maxRedirects) }
-      })
+      (caFile === undefined ? Effect.succeed([]) : certificates(server, caFile)).pipe(
+        Effect.flatMap((trusted) => Effect.try({ try: () => agentWith(trusted), catch: () => badProxy(server) })),
+        Effect.map((agent) => ({ request: (request, handler) => exchange(agent, request, handler, maxRedirects) }))
+      )
   }
 })
+
+const makeAgent = (certificates: ReadonlyArray<string>): Dispatcher => {
+  const tls = certificates.length === 0 ? {} : { ca: [...certificates] }
+  return new EnvHttpProxyAgent({
+    // how long an answer may take is decided above
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: tls,
+    requestTls: tls,
+    httpProxy: proxyIn("HTTP_PROXY"),
+    httpsProxy: proxyIn("HTTPS_PROXY"),
+    noProxy: [variable("NO_PROXY"), ...loopback].join(",")
+  })
+}
+
+const variable = (name: string): string => process.env[name.toLowerCase()] || process.env[name] || ""
+
+/** Many write only host and port. */
+const proxyIn = (name: string): string => {
+  const proxy = variable(name)
+  return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`
+}
+
+const badProxy = (server: string): NetworkFailed =>
+  new NetworkFailed({
+    server,
+    code: "ERR_INVALID_URL",
+    permanent: true,
+    detail: "HTTP_PROXY or HTTPS_PROXY is not the address of a proxy"
+  })
 
 /** What everybody trusts, and what the file holds. Setting one replaces the other. */
 const certificates = (server: string, caFile: string) =>
@@ -107,11 +127,12 @@ const exchange = (
   redirects: number
 ): (() => void) => {
   let controller: Dispatcher.DispatchController | undefined
-  let sink = handler
+  let body: Body = handler
   let over = false
   let follow: URL | undefined
   let abort = () => {
     over = true
+    body.stop?.()
     controller?.abort(aborted)
   }
 
@@ -140,15 +161,15 @@ const exchange = (
           if (over || status < 200) return
           follow = redirects > 0 ? redirectWithin(request, status, headers) : undefined
           if (follow !== undefined) return
-          sink = decoding(String(headers["content-encoding"] ?? ""), handler, fail)
+          body = decoding(String(headers["content-encoding"] ?? ""), handler, fail)
           handler.head(status, headers)
         },
         onResponseData: (_, chunk) => {
-          if (!over && follow === undefined) sink.data(chunk as Buffer)
+          if (!over && follow === undefined) body.data(chunk as Buffer)
         },
         onResponseEnd: () => {
           if (over) return
-          if (follow === undefined) return sink.end()
+          if (follow === undefined) return body.end()
           abort = exchange(dispatcher, { ...request, url: follow }, handler, redirects - 1)
         },
         onResponseError: (_, error) => fail(error)
@@ -172,12 +193,20 @@ const redirectWithin = (request: HttpRequest, status: number, headers: IncomingH
   return target.origin === request.url.origin ? target : undefined
 }
 
+interface Body extends Pick<HttpHandler, "data" | "end"> {
+  readonly stop?: (() => void) | undefined
+}
+
 /** We take what we can read; some send it compressed without being asked. */
-const decoding = (encoding: string, handler: HttpHandler, fail: (error: Error) => void): HttpHandler => {
+const decoding = (encoding: string, handler: HttpHandler, fail: (error: Error) => void): Body => {
   const decoder = decoderOf(encoding.trim().toLowerCase())
   if (decoder === undefined) return handler
   decoder.on("data", handler.data).on("end", handler.end).on("error", fail)
-  return { ...handler, data: (chunk) => void decoder.write(chunk), end: () => void decoder.end() }
+  return {
+    data: (chunk) => void decoder.write(chunk),
+    end: () => void decoder.end(),
+    stop: () => void decoder.destroy()
+  }
 }
 
 const decoderOf = (encoding: string) => {

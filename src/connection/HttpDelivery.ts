@@ -48,11 +48,24 @@ export const deliver = (delivery: Delivery): (() => void) => {
     delivery.settle(failure)
   }
 
-  const again = ({ lastEventId, retry }: Position, resumes: number, failure: WireFailure) => {
-    if (lastEventId === undefined || resumes >= maxResumes) return settle(failure)
-    const timer = setTimeout(() => {
-      abort = exchange(context, client, delivery.resume(lastEventId), handler(resumes + 1, { lastEventId, retry }))
-    }, retry ?? resumeAfter)
+  /** There is nothing to wait for, but the server may still have something to say. */
+  const conclude = () => {
+    closing = setTimeout(() => abort(), linger).unref()
+    settle()
+  }
+
+  const again = ({ lastEventId, retry = resumeAfter }: Position, resumes: number, failure: WireFailure) => {
+    const isResumable = failure.stage === "sent" || resumes > 0
+    if (lastEventId === undefined || !isHeaderValue(lastEventId) || resumes >= maxResumes || !isResumable) {
+      // what fails later is only the wish to hear the answer again
+      return settle(resumes === 0 ? failure : new WireFailure(failure.reason, "sent"))
+    }
+    const timer = setTimeout(
+      () => {
+        abort = exchange(context, client, delivery.resume(lastEventId), handler(resumes + 1, { lastEventId, retry }))
+      },
+      Math.min(retry, longestWait)
+    )
     abort = () => clearTimeout(timer)
   }
 
@@ -61,22 +74,25 @@ export const deliver = (delivery: Delivery): (() => void) => {
     accepted: (status, headers) => {
       // some servers answer on the stream for what they say unasked
       elsewhere = status === 202
-      if (resumes === 0) delivery.onAccepted(headers)
+      if (resumes > 0) return
+      delivery.onAccepted(headers)
+      if (id === undefined) conclude()
     },
     message: (answer) => {
       delivery.onMessage(answer)
       if (id === undefined || answer.id !== id || answer.method !== undefined || settled) return
-      closing = setTimeout(() => abort(), linger).unref()
-      settle()
+      conclude()
     },
     end: (position) => {
       clearTimeout(closing)
-      if (settled || elsewhere || id === undefined) return settle()
-      again({ ...from, ...position }, resumes, new WireFailure(endedEarly(context), true))
+      if (settled || elsewhere) return settle()
+      again({ ...from, ...position }, resumes, new WireFailure(endedEarly(context), "sent"))
     },
     refused: (refused) => {
-      // what is refused then is only to say it again
-      if (resumes > 0) return settle(new WireFailure(endedEarly(context), true, refused.failure.ends))
+      if (resumes > 0) {
+        const { ends, reason } = refused.failure
+        return settle(new WireFailure(ends ? reason : endedEarly(context), "sent", ends))
+      }
       const answer = answerIn(message, refused)
       if (answer !== undefined) delivery.onMessage(answer)
       settle(answer === undefined ? refused.failure : undefined)
@@ -94,6 +110,11 @@ export const deliver = (delivery: Delivery): (() => void) => {
     abort()
   }
 }
+
+/** Milliseconds. A server that wants us to come back later than this does not want us to come back. */
+const longestWait = 60_000
+
+const isHeaderValue = (text: string): boolean => /^[\t\x20-\x7e]*$/.test(text)
 
 const endedEarly = ({ server }: Context): ConnectionError =>
   new ConnectionClosed({ server, detail: "its answer ended before it was complete" })

@@ -5,9 +5,9 @@ import type { IncomingHttpHeaders } from "node:http"
 import { createParser } from "eventsource-parser"
 import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../domain/Errors.js"
 import type { HttpClient, HttpRequest } from "./HttpClient.js"
-import { type Context, codeOf, networkError, neverLeft, refusalError } from "./httpFailure.js"
+import { type Context, codeOf, networkError, refusalError } from "./httpFailure.js"
 import * as LineReader from "./LineReader.js"
-import { type Message, maxMessageBytes, parseMessages, WireFailure } from "./Wire.js"
+import { type Message, maxMessageBytes, parseMessages, type Stage, WireFailure } from "./Wire.js"
 
 /** Where a stream of events stood when it ended. */
 export interface Position {
@@ -47,33 +47,43 @@ export interface Handler {
 /** Of a body that says why. */
 const maxRefusalBytes = 16 * 1024
 
+/** Milliseconds such a body may take. The status says most of it. */
+const refusalMillis = 1000
+
 interface Reader {
   readonly data: (chunk: Buffer) => void
-  readonly end: () => void
+  /** The body is complete, or (`broken`) there will be no more of it. */
+  readonly end: (broken?: Error) => void
 }
 
 /** Sends a request. The function it gives ends the exchange without another word to the handler. */
 export const exchange = (context: Context, client: HttpClient, request: Request, handler: Handler): (() => void) => {
+  const { server } = context
   let reader: Reader | undefined
   let position: Position = {}
+  let started = false
   let over = false
 
-  const stop = () => {
-    over = true
-    abort()
-  }
-  const fail = (reason: ConnectionError, sent = true) => {
+  /** Nothing is said after it. */
+  const conclude = (tell: () => void) => {
     if (over) return
     over = true
-    handler.broken(new WireFailure(reason, sent), position)
+    tell()
   }
+  const breakOff = (reason: ConnectionError, stage: Stage = "sent") =>
+    conclude(() => handler.broken(new WireFailure(reason, stage), position))
   const unreadable = (detail: string) => {
-    fail(new IncompatibleServer({ server: context.server, detail }))
+    breakOff(new IncompatibleServer({ server, detail }))
     abort()
   }
   const tooLong = () => unreadable(`it sent a message of more than ${maxMessageBytes} bytes`)
+  const finish = (broken: Error | undefined) => {
+    if (broken === undefined) return conclude(() => handler.end(position))
+    breakOff(new ConnectionClosed({ server, detail: `its answer broke off: ${codeOf(broken)}` }))
+  }
 
   const events = (): Reader => {
+    let size = 0
     const parser = createParser({
       onEvent: ({ data, event, id }) => {
         if (id !== undefined) position = { ...position, lastEventId: id }
@@ -85,12 +95,13 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
         position = { ...position, retry }
       }
     })
-    const data = LineReader.make({
-      limit: maxMessageBytes,
-      line: (line) => parser.feed(`${line}\n`),
-      overflow: tooLong
-    })
-    return { data, end: () => handler.end(position) }
+    const line = (text: string) => {
+      // an event ends with an empty line, and is kept until then
+      size = text === "" || text === "\r" ? 0 : size + text.length
+      if (size > maxMessageBytes) tooLong()
+      else parser.feed(`${text.charCodeAt(0) === 0xfeff ? text.slice(1) : text}\n`)
+    }
+    return { data: LineReader.make({ limit: maxMessageBytes, line, overflow: tooLong }), end: finish }
   }
 
   const json = (): Reader => {
@@ -102,13 +113,14 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
         if (size > maxMessageBytes) tooLong()
         else chunks.push(chunk)
       },
-      end: () => {
+      end: (broken) => {
+        if (broken !== undefined) return finish(broken)
         const messages = parseMessages(
           (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)).toString("utf8")
         )
-        if (messages.length === 0 && size > 0) return unreadable("its answer is no message")
+        if (messages.length === 0 && request.expects === "answer") return unreadable("its answer is no message")
         for (const message of messages) handler.message(message)
-        handler.end(position)
+        finish(undefined)
       }
     }
   }
@@ -116,19 +128,24 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
   const refusal = (status: number, headers: IncomingHttpHeaders): Reader => {
     const chunks: Array<Buffer> = []
     let size = 0
+    const decide = () => {
+      clearTimeout(timer)
+      const body = Buffer.concat(chunks).subarray(0, maxRefusalBytes).toString("utf8")
+      const isCut = size > maxRefusalBytes
+      const reason = refusalError(context, { status, headers, body, isCut, inSession: request.inSession })
+      // a login that allows too little is still one
+      const ends = status === 401 || reason._tag === "SessionLost"
+      conclude(() => handler.refused({ status, body, failure: new WireFailure(reason, "refused", ends) }))
+      abort()
+    }
+    const timer = setTimeout(decide, refusalMillis)
     return {
       data: (chunk) => {
-        if (size < maxRefusalBytes) chunks.push(chunk)
+        if (size <= maxRefusalBytes) chunks.push(chunk)
         size += chunk.length
+        if (size > maxRefusalBytes) decide()
       },
-      end: () => {
-        const body = Buffer.concat(chunks).subarray(0, maxRefusalBytes).toString("utf8")
-        const reason = refusalError(context, { status, headers, body, inSession: request.inSession })
-        over = true
-        // a login that allows too little is still one
-        const ends = status === 401 || reason._tag === "SessionLost"
-        handler.refused({ status, body, failure: new WireFailure(reason, true, ends) })
-      }
+      end: decide
     }
   }
 
@@ -139,12 +156,14 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
       .toLowerCase()
     if (type === "text/event-stream") return events()
     if (type === "application/json" && request.expects !== "stream") return json()
-    if (request.expects === "nothing" || status === 202) return { data: () => {}, end: () => handler.end(position) }
-    return undefined
+    return request.expects === "nothing" || status === 202 ? { data: () => {}, end: finish } : undefined
   }
 
   const abort = client.request(request, {
-    started: handler.started,
+    started: () => {
+      started = true
+      handler.started?.()
+    },
     head: (status, headers) => {
       if (over) return
       if (status < 200 || status >= 300) {
@@ -159,14 +178,16 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
       if (!over) reader?.data(chunk)
     },
     end: () => {
-      if (over) return
-      reader?.end()
-      over = true
+      if (!over) reader?.end()
     },
     error: (error) => {
-      if (reader === undefined) return fail(networkError(context, error), !neverLeft(error))
-      fail(new ConnectionClosed({ server: context.server, detail: `its answer broke off: ${codeOf(error)}` }))
+      if (over) return
+      if (reader === undefined) breakOff(networkError(context, error), started ? "sent" : "unsent")
+      else reader.end(error)
     }
   })
-  return stop
+  return () => {
+    over = true
+    abort()
+  }
 }

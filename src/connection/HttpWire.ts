@@ -12,7 +12,7 @@ import { exchange, type Request } from "./HttpExchange.js"
 import type { Context } from "./httpFailure.js"
 import { lowerCase, modernHeaders } from "./httpHeaders.js"
 import * as HttpPush from "./HttpPush.js"
-import { isRequest, type Message, type MessageId, type Wire, type WireEvents, WireFailure } from "./Wire.js"
+import { isRequest, type Message, type MessageId, serialise, type Wire, type WireEvents, WireFailure } from "./Wire.js"
 
 export interface Options extends Context {
   readonly url: URL
@@ -26,7 +26,8 @@ export interface Options extends Context {
 const farewellBudget = "1 second"
 
 interface InFlight {
-  readonly abort: () => void
+  started: boolean
+  abort: () => void
   readonly failed: (failure: WireFailure) => void
 }
 
@@ -52,18 +53,18 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     const finish = (reason: ConnectionError) => {
       if (over !== undefined) return
       over = reason
-      for (const { abort, failed } of inFlight.values()) {
+      for (const { abort, failed, started } of inFlight.values()) {
         abort()
-        failed(new WireFailure(reason, true))
+        failed(new WireFailure(reason, started ? "sent" : "unsent"))
       }
       inFlight.clear()
       events.closed(reason)
     }
 
-    const post = (message: Message, extra: Readonly<Record<string, string>> | undefined): Request => ({
+    const post = (message: Message, body: string, extra: Readonly<Record<string, string>> | undefined): Request => ({
       method: "POST",
       url,
-      body: JSON.stringify(message),
+      body,
       inSession: sessionId !== undefined && message.method !== "initialize",
       expects: isRequest(message) ? "answer" : "nothing",
       headers: { ...headers, ...extra, ...modernHeaders(message), ...jsonIn, ...anyOut }
@@ -78,14 +79,21 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     })
 
     const send: Wire["send"] = (message, fate, extra) => {
-      if (over !== undefined) return fate.failed(new WireFailure(over, false))
-      const abort = deliver({
+      if (over !== undefined) return fate.failed(new WireFailure(over, "unsent"))
+      const body = serialise(server, message)
+      if (typeof body !== "string") return fate.failed(body)
+      const entry: InFlight = { started: false, abort: () => {}, failed: fate.failed }
+      if (isRequest(message)) inFlight.set(message.id, entry)
+      entry.abort = deliver({
         context: options,
         client,
         message,
-        request: post(message, extra),
+        request: post(message, body, extra),
         resume: get,
-        onSent: fate.sent,
+        onSent: () => {
+          entry.started = true
+          fate.sent?.()
+        },
         onAccepted: (answered) => {
           if (message.method !== "initialize") return
           sessionId = answered["mcp-session-id"] as string | undefined
@@ -104,7 +112,6 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
           if (message.method === "notifications/initialized") Deferred.unsafeDone(initialized, Effect.void)
         }
       })
-      if (isRequest(message)) inFlight.set(message.id, { abort, failed: fate.failed })
     }
 
     const sayFarewell = Effect.async<void>((resume) => {
@@ -131,7 +138,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
         const entry = inFlight.get(id)
         inFlight.delete(id)
         entry?.abort()
-        entry?.failed(new WireFailure(new ConnectionClosed({ server, detail: "no longer wanted" }), true))
+        entry?.failed(new WireFailure(new ConnectionClosed({ server, detail: "no longer wanted" }), "sent"))
       },
       agreed: (agreedRevision) => {
         revision = agreedRevision

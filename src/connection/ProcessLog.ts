@@ -18,6 +18,9 @@ export interface ProcessLog {
 /** A longer line is cut: it is no text for people. */
 const maxLine = 8 * 1024
 
+/** More of a line is not even looked at. */
+const maxScrubbed = 2 * maxLine
+
 /** What is read in one go of {@link flushAfter}. A process that writes faster loses the lines before. */
 const maxPending = 64 * 1024
 
@@ -31,6 +34,8 @@ type Source = "stderr" | "stdout"
 
 export const make = (options: {
   readonly scrub: (text: string) => string
+  /** The same for a text that goes on where we do not see it. */
+  readonly scrubBeginning: (text: string) => string
   readonly onLine: (line: Protocol.LogLine) => void
 }): ProcessLog => {
   let partial: Array<Buffer> = []
@@ -50,6 +55,12 @@ export const make = (options: {
     while (tailSize > maxTail && tail.length > 1) tailSize -= tail.shift()!.length + 1
   }
 
+  /** The last cut comes after scrubbing: before, it could leave half a secret. */
+  const clean = (text: string): string => {
+    const shown = text.length < maxScrubbed ? options.scrub(text) : options.scrubBeginning(text)
+    return text.length > maxLine ? `${shown.slice(0, maxLine)}…` : shown
+  }
+
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
@@ -58,15 +69,14 @@ export const make = (options: {
     pending = []
     pendingSize = 0
     dropped = 0
-    // the cut comes after scrubbing, so that it cannot leave half a secret
-    for (const [source, text] of lines) write(source, cut(options.scrub(text)))
+    for (const [source, text] of lines) write(source, clean(text))
   }
 
   const add = (source: Source, text: string) => {
     const line = text.endsWith("\r") ? text.slice(0, -1) : text
     if (line.trim() === "") return
-    pending.push([source, line.slice(0, 2 * maxLine)])
-    pendingSize += Math.min(line.length, 2 * maxLine)
+    pending.push([source, line.slice(0, maxScrubbed)])
+    pendingSize += Math.min(line.length, maxScrubbed)
     while (pendingSize > maxPending && pending.length > 1) {
       pendingSize -= pending.shift()![1].length
       dropped += 1
@@ -105,5 +115,3 @@ export const make = (options: {
 }
 
 const newline = 0x0a
-
-const cut = (text: string): string => (text.length > maxLine ? `${text.slice(0, maxLine)}…` : text)

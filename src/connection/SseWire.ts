@@ -9,7 +9,7 @@ import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../d
 import { exchange } from "./HttpExchange.js"
 import { lowerCase } from "./httpHeaders.js"
 import type { Options } from "./HttpWire.js"
-import { type Wire, WireFailure } from "./Wire.js"
+import { serialise, type Wire, WireFailure } from "./Wire.js"
 
 export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -59,7 +59,9 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     const address = yield* Deferred.await(endpoint)
 
     const send: Wire["send"] = (message, fate) => {
-      if (over !== undefined) return fate.failed(new WireFailure(over, false))
+      if (over !== undefined) return fate.failed(new WireFailure(over, "unsent"))
+      const body = serialise(server, message)
+      if (typeof body !== "string") return fate.failed(body)
       const failed = (failure: WireFailure) => {
         fate.failed(failure)
         if (failure.ends) finish(failure.reason)
@@ -70,7 +72,7 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
         {
           method: "POST",
           url: address,
-          body: JSON.stringify(message),
+          body,
           inSession: true,
           expects: "nothing",
           headers: {

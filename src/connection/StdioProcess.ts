@@ -8,6 +8,7 @@ import crossSpawn from "cross-spawn"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
@@ -53,10 +54,23 @@ export const spawn = (spec: Spec): Effect.Effect<StdioProcess, SpawnFailed, Scop
   Effect.gen(function* () {
     const { cwd } = spec
     if (cwd !== undefined) yield* checkDirectory(spec, cwd)
-    const ended = yield* Deferred.make<Ending>()
-    const child = yield* Effect.acquireRelease(start(spec), (child) => end(spec, child, ended))
+    const { child, ended, pid } = yield* Effect.acquireRelease(start(spec), end)
+    return { pid, child, ended }
+  })
+
+/** A process that runs, and the fiber that ends when nothing of its group does any more. */
+interface Started extends StdioProcess {
+  readonly rest: Fiber.Fiber<void>
+}
+
+const start = (spec: Spec): Effect.Effect<Started, SpawnFailed> =>
+  Effect.gen(function* () {
+    const refused = yield* Deferred.make<never, SpawnFailed>()
+    const child = yield* launch(spec, refused)
     const { pid } = child
-    if (pid === undefined) return yield* awaitRefusal(spec, child)
+    if (pid === undefined) return yield* Deferred.await(refused)
+    spec.groups.add(pid)
+    const ended = yield* Deferred.make<Ending>()
     child.once("exit", (code, signal) => {
       const finish = () => {
         child.stdout.destroy()
@@ -70,17 +84,22 @@ export const spawn = (spec: Spec): Effect.Effect<StdioProcess, SpawnFailed, Scop
         finish()
       })
     })
-    return { pid, child, ended }
+    // a daemon, because it must outlive whoever closes the scope: it ends soon after the process, which the scope ends
+    const rest = yield* Effect.forkDaemon(Effect.interruptible(bury(spec, pid, ended)))
+    return { pid, child, ended, rest }
   })
 
 const checkDirectory = (spec: Spec, cwd: string) =>
   Effect.tryPromise(() => stat(cwd)).pipe(
     Effect.map((found) => found.isDirectory()),
     Effect.orElseSucceed(() => false),
-    Effect.flatMap((isDirectory) => (isDirectory ? Effect.void : refusal(spec, "bad_directory", cwd)))
+    Effect.flatMap((isDirectory) => (isDirectory ? Effect.void : Effect.fail(spawnFailed(spec, "bad_directory", cwd))))
   )
 
-const start = (spec: Spec): Effect.Effect<ChildProcessWithoutNullStreams, SpawnFailed> =>
+const launch = (
+  spec: Spec,
+  refused: Deferred.Deferred<never, SpawnFailed>
+): Effect.Effect<ChildProcessWithoutNullStreams, SpawnFailed> =>
   Effect.try({
     try: () => {
       const child = crossSpawn(spec.command, [...spec.args], {
@@ -88,27 +107,20 @@ const start = (spec: Spec): Effect.Effect<ChildProcessWithoutNullStreams, SpawnF
         env: { ...spec.env },
         cwd: spec.cwd
       }) as ChildProcessWithoutNullStreams
+      child.on("error", (error) => Deferred.unsafeDone(refused, Effect.fail(failed(spec, error))))
       // without a listener each of these would end our own process
-      for (const emitter of [child, child.stdin, child.stdout, child.stderr]) emitter?.on("error", () => {})
-      if (child.pid !== undefined) spec.groups.add(child.pid)
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on("error", () => {})
       return child
     },
     catch: (error) => failed(spec, error)
   })
 
-const awaitRefusal = (spec: Spec, child: ChildProcessWithoutNullStreams) =>
-  Effect.async<never, SpawnFailed>((resume) => {
-    child.once("error", (error) => resume(Effect.fail(failed(spec, error))))
-  })
-
 const failed = (spec: Spec, error: unknown): SpawnFailed => {
   const reason = spawnReason(String((error as NodeJS.ErrnoException).code)) ?? "bad_arguments"
-  return refused(spec, reason, reason === "not_found" ? spec.searched : undefined)
+  return spawnFailed(spec, reason, reason === "not_found" ? spec.searched : undefined)
 }
 
-const refusal = (spec: Spec, reason: SpawnFailed["reason"], where: string) => Effect.fail(refused(spec, reason, where))
-
-const refused = (spec: Spec, reason: SpawnFailed["reason"], where: string | undefined): SpawnFailed =>
+const spawnFailed = (spec: Spec, reason: SpawnFailed["reason"], where: string | undefined): SpawnFailed =>
   new SpawnFailed({
     server: spec.server,
     command: spec.scrub(spec.command),
@@ -117,38 +129,41 @@ const refused = (spec: Spec, reason: SpawnFailed["reason"], where: string | unde
   })
 
 /**
- * Closed stdin, then SIGTERM to the group, then SIGKILL to the group, each only if the one before did not do. A container's
- * client passes none but the first on, so nothing comes before it. The leader's exit is not the group's: what it left
- * behind is ended too.
+ * What a leader leaves behind is ended as soon as it has exited: later its number may be somebody else's.
  */
-const end = (spec: Spec, child: ChildProcessWithoutNullStreams, ended: Deferred.Deferred<Ending>) =>
+const bury = (spec: Spec, pid: number, ended: Deferred.Deferred<Ending>): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const { pid } = child
-    if (pid === undefined) return
-    const gone = (budget: Duration.DurationInput) => awaitGone(pid, ended).pipe(withinBudget(budget))
-    child.stdin.end()
-    if (Option.isSome(yield* hasExited(ended, grace)) && !ProcessGroups.isRunning(pid)) return
-    ProcessGroups.signal(pid, "SIGTERM")
-    if (Option.isSome(yield* gone(grace))) return
-    ProcessGroups.signal(pid, "SIGKILL")
-    yield* gone(killGrace)
-  }).pipe(
-    Effect.ensuring(
-      Effect.sync(() => {
-        if (child.pid !== undefined) spec.groups.remove(child.pid)
-      })
-    )
-  )
-
-const hasExited = (ended: Deferred.Deferred<Ending>, budget: Duration.DurationInput) =>
-  Deferred.await(ended).pipe(withinBudget(budget))
+    yield* Deferred.await(ended)
+    if (ProcessGroups.isRunning(pid)) {
+      ProcessGroups.signal(pid, "SIGTERM")
+      if (!(yield* isGone(pid, grace))) {
+        ProcessGroups.signal(pid, "SIGKILL")
+        yield* isGone(pid, killGrace)
+      }
+    }
+    spec.groups.remove(pid)
+  })
 
 /** Looks more and more seldom: most groups are gone at once. */
-const awaitGone = (pid: number, ended: Deferred.Deferred<Ending>) =>
-  Deferred.await(ended).pipe(
-    Effect.zipRight(
-      Effect.sync(() => ProcessGroups.isRunning(pid)).pipe(
-        Effect.repeat({ while: (running) => running, schedule: Schedule.exponential("20 millis", 3) })
-      )
-    )
+const isGone = (pid: number, budget: Duration.DurationInput) =>
+  Effect.sync(() => ProcessGroups.isRunning(pid)).pipe(
+    Effect.repeat({ while: (running) => running, schedule: Schedule.exponential("20 millis", 3) }),
+    Effect.timeoutOption(budget),
+    Effect.map(Option.isSome)
   )
+
+/**
+ * Closed stdin, then SIGTERM to the group, then SIGKILL to the group, each only if the one before did not do. A container's
+ * client passes none but the first on, so nothing comes before it.
+ */
+const end = ({ child, pid, rest }: Started) =>
+  Effect.gen(function* () {
+    const isBuried = (budget: Duration.DurationInput) =>
+      Effect.map(withinBudget(budget)(Fiber.await(rest)), Option.isSome)
+    child.stdin.end()
+    if (yield* isBuried(grace)) return
+    ProcessGroups.signal(pid, "SIGTERM")
+    if (yield* isBuried(grace)) return
+    ProcessGroups.signal(pid, "SIGKILL")
+    yield* isBuried(killGrace)
+  })

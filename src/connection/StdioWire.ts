@@ -14,6 +14,7 @@ import {
   type Message,
   maxMessageBytes,
   parseMessages,
+  serialise,
   type Wire,
   type WireEvents,
   WireFailure
@@ -28,9 +29,13 @@ export interface Options extends StdioProcess.Spec {
 
 /** A message that has not left us: nobody has written it yet, or the process does not read. */
 interface Waiting {
-  readonly message: Message
+  readonly id: Message["id"]
+  readonly text: string
   readonly fate: Fate
 }
+
+/** What may wait for a process that does not read. */
+const maxWaiting = 2 * maxMessageBytes
 
 /** What is written in one go. A process that does not read gets no more than it has already. */
 const maxWrite = 64 * 1024
@@ -44,13 +49,14 @@ export const open = (options: Options) =>
     let over: ConnectionError | undefined
     let blocked = false
     let scheduled = false
+    let size = 0
     const waiting = new Set<Waiting>()
 
     const finish = (reason: ConnectionError) => {
       if (over !== undefined) return
       over = reason
       log.flush()
-      for (const { fate } of waiting) fate.failed(new WireFailure(reason, false))
+      for (const { fate } of waiting) fate.failed(new WireFailure(reason, "unsent"))
       waiting.clear()
       events.closed(reason)
     }
@@ -69,6 +75,12 @@ export const open = (options: Options) =>
     child.stdout.on("data", read)
     child.stderr.on("data", log.stderr)
 
+    const forget = (each: Waiting) => {
+      waiting.delete(each)
+      size -= each.text.length
+    }
+    const unsent = (detail: string) => new WireFailure(new ConnectionClosed({ server, detail }), "unsent")
+
     /** Messages of the same moment go out together: each write is a call of the system. */
     const write = () => {
       scheduled = false
@@ -76,8 +88,8 @@ export const open = (options: Options) =>
         const fates: Array<Fate> = []
         let text = ""
         for (const each of waiting) {
-          waiting.delete(each)
-          text += `${JSON.stringify(each.message)}\n`
+          forget(each)
+          text += each.text
           fates.push(each.fate)
           if (text.length > maxWrite) break
         }
@@ -94,8 +106,13 @@ export const open = (options: Options) =>
     })
 
     const send: Wire["send"] = (message, fate) => {
-      if (over !== undefined) return fate.failed(new WireFailure(over, false))
-      waiting.add({ message, fate })
+      if (over !== undefined) return fate.failed(new WireFailure(over, "unsent"))
+      const serialised = serialise(server, message)
+      if (typeof serialised !== "string") return fate.failed(serialised)
+      if (size + serialised.length > maxWaiting) return fate.failed(unsent("too much waits for it to read already"))
+      const text = `${serialised}\n`
+      waiting.add({ id: message.id, text, fate })
+      size += text.length
       if (scheduled || blocked) return
       scheduled = true
       queueMicrotask(write)
@@ -103,9 +120,9 @@ export const open = (options: Options) =>
 
     const retract: Wire["retract"] = (id) => {
       for (const each of waiting) {
-        if (each.message.id !== id || !waiting.delete(each)) continue
-        const reason = new ConnectionClosed({ server, detail: "taken back before it was sent" })
-        each.fate.failed(new WireFailure(reason, false))
+        if (each.id !== id) continue
+        forget(each)
+        each.fate.failed(unsent("taken back before it was sent"))
       }
     }
 

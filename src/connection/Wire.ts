@@ -2,6 +2,7 @@
  * The way to one server: messages out, messages in, and the one reason why it ended. What is on the wire is decided above;
  * a wire only knows how to carry it.
  */
+import { UnexpectedFailure } from "../domain/Errors.js"
 import type * as Errors from "../domain/Errors.js"
 import type * as Protocol from "../domain/Protocol.js"
 
@@ -47,17 +48,23 @@ export interface Wire {
   readonly agreed: (revision: string) => void
 }
 
-/** Why a message could not be delivered or its answer not be received, and whether the server may have seen it. */
+/**
+ * How far a message came: it has not left us; it was answered, but not as hoped, and the reason is that answer; or it may
+ * have arrived, and whatever the reason is, it is not an answer to it.
+ */
+export type Stage = "unsent" | "refused" | "sent"
+
+/** Why a message could not be delivered, or its answer not be received. */
 export class WireFailure extends Error {
   override name = "WireFailure"
   readonly reason: Errors.ConnectionError
-  readonly sent: boolean
+  readonly stage: Stage
   /** Whether the connection is of no more use. */
   readonly ends: boolean
-  constructor(reason: Errors.ConnectionError, sent: boolean, ends = false) {
+  constructor(reason: Errors.ConnectionError, stage: Stage, ends = false) {
     super(reason.message)
     this.reason = reason
-    this.sent = sent
+    this.stage = stage
     this.ends = ends
   }
 }
@@ -65,13 +72,24 @@ export class WireFailure extends Error {
 export const isRequest = (message: Message): message is Message & { readonly id: MessageId } =>
   message.method !== undefined && message.id !== undefined && message.id !== null
 
+/** A message as text, if it can be one: arguments come from outside, and not everything is JSON. */
+export const serialise = (server: string, message: Message): string | WireFailure => {
+  try {
+    return JSON.stringify(message)
+  } catch (error) {
+    const detail = `what is to be sent is no JSON: ${error instanceof Error ? error.message : "it cannot be read"}`
+    return new WireFailure(new UnexpectedFailure({ server, detail: detail.slice(0, 300) }), "unsent")
+  }
+}
+
 /** Longer messages end the connection: nobody sends them on purpose, and they would fill the memory. */
 export const maxMessageBytes = 64 * 1024 * 1024
 
 /** The messages in a text: one, or several where the peer batches them. In anything else there is none. */
 export const parseMessages = (text: string): ReadonlyArray<Message> => {
   try {
-    const value: unknown = JSON.parse(text)
+    // some put a byte order mark before it
+    const value: unknown = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
     if (Array.isArray(value)) return value.filter(isMessage)
     return isMessage(value) ? [value] : []
   } catch {

@@ -62,20 +62,27 @@ export const protocolError = (server: string, error: unknown, scrub: (text: stri
   })
 }
 
-const scrubAll = (value: unknown, scrub: (text: string) => string): unknown => {
+/** Deeper than this nobody looks, and no stack reaches. */
+const maxDepth = 50
+
+const scrubAll = (value: unknown, scrub: (text: string) => string, depth = 0): unknown => {
   if (typeof value === "string") return scrub(value)
-  if (Array.isArray(value)) return value.map((each) => scrubAll(each, scrub))
   if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [scrub(key), scrubAll(each, scrub)]))
+  if (depth === maxDepth) return "…"
+  if (Array.isArray(value)) return value.map((each) => scrubAll(each, scrub, depth + 1))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [scrub(key), scrubAll(each, scrub, depth + 1)]))
 }
 
-/** What a lost message means for whoever sent it. */
-export const requestFailure = (server: string, { reason, sent }: WireFailure): RequestError => {
+/** What a lost message means for whoever sent it: above all whether the server may have acted on it. */
+export const requestFailure = (server: string, { reason, stage }: WireFailure): RequestError => {
+  if (stage === "sent") return new OutcomeUnknown({ server, cause: reason })
   if (reason._tag === "AuthRequired") return reason
   if (reason._tag === "HttpFailed" && reason.status === 429) {
     return new RateLimited({ server, retryAfter: reason.retryAfter ?? defaultRetryAfter })
   }
-  return sent && !isRefusal(reason) ? new OutcomeUnknown({ server, cause: reason }) : notSent(server, reason)
+  return stage === "unsent" || isRefusal(reason)
+    ? notSent(server, reason)
+    : new OutcomeUnknown({ server, cause: reason })
 }
 
 /** Milliseconds, for a server that wants fewer requests but does not say for how long. */
@@ -83,10 +90,9 @@ const defaultRetryAfter = 1000
 
 /** The server itself says that it did not take the request. Other statuses may also come after it did. */
 const isRefusal = (reason: ConnectionError): boolean =>
-  reason._tag === "SessionLost" ||
-  (reason._tag === "HttpFailed" && (reason.status < 400 || refusing.has(reason.status)))
+  reason._tag === "SessionLost" || (reason._tag === "HttpFailed" && refusing.has(reason.status))
 
-const refusing = new Set([400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 425, 426, 431])
+const refusing = new Set([307, 308, 400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 425, 426, 431])
 
 const notSent = (server: string, { message }: ConnectionError): NotSent =>
   new NotSent({ server, reason: message.startsWith(`${server}: `) ? message.slice(server.length + 2) : message })

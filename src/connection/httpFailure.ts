@@ -17,6 +17,8 @@ export interface Refusal {
   readonly headers: IncomingHttpHeaders
   /** The beginning of the body. */
   readonly body: string
+  /** Whether the body goes on. */
+  readonly isCut: boolean
   /** Whether the request named a session. */
   readonly inSession: boolean
 }
@@ -24,6 +26,8 @@ export interface Refusal {
 export interface Context {
   readonly server: string
   readonly scrub: (text: string) => string
+  /** The same for a text that goes on where we do not see it. */
+  readonly scrubBeginning: (text: string) => string
   /** Whether a login may help. */
   readonly login: boolean
 }
@@ -61,13 +65,16 @@ const authRequired = (
   })
 
 /** The words of a body, if it has some for people. */
-const detailOf = ({ scrub }: Context, { body, headers, status }: Refusal): string | undefined => {
+const detailOf = (
+  { scrub, scrubBeginning }: Context,
+  { body, headers, isCut, status }: Refusal
+): string | undefined => {
   if (headers.location !== undefined && status >= 300 && status < 400) {
     return `it points to ${scrub(withoutQuery(headers.location))}`
   }
   const text = messageIn(body) ?? (/^\s*</.test(body) ? undefined : body)
   const line = text?.replace(/\s+/g, " ").trim()
-  return line === undefined || line === "" ? undefined : scrub(line).slice(0, 300)
+  return line === undefined || line === "" ? undefined : (isCut ? scrubBeginning : scrub)(line).slice(0, 300)
 }
 
 const withoutQuery = (location: string): string => location.replace(/[?#].*$/s, "")
@@ -106,12 +113,10 @@ const parameter = (header: string, name: string): string | undefined => {
   return quoted ?? plain
 }
 
-/** Whether a request that failed this way cannot have reached the server. */
-export const neverLeft = (error: unknown): boolean => beforeSending.has(codeOf(error)) || isCertificate(error)
-
 export const networkError = ({ scrub, server }: Context, error: unknown): ConnectionError => {
   const code = codeOf(error)
-  if (code.startsWith("HPE_") || code === "Z_DATA_ERROR" || code === "Z_BUF_ERROR") {
+  const isJunk = error instanceof Error && error.name === "HTTPParserError"
+  if (isJunk || code.startsWith("HPE_") || code === "Z_DATA_ERROR" || code === "Z_BUF_ERROR") {
     return new IncompatibleServer({ server, detail: "its answer is not HTTP as we know it" })
   }
   return new NetworkFailed({
@@ -135,17 +140,6 @@ const detailOfError = (scrub: (text: string) => string, error: unknown): string 
   const text = error instanceof Error ? error.message : ""
   return text === "" ? undefined : scrub(text).slice(0, 200)
 }
-
-const beforeSending = new Set([
-  "ECONNREFUSED",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EADDRNOTAVAIL",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "UND_ERR_INVALID_ARG"
-])
 
 /** What the platform itself does not go to. It has no code for that. */
 const isRefusedAddress = (error: unknown): boolean =>

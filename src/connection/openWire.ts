@@ -17,6 +17,7 @@ import type { WireEvents } from "./Wire.js"
 interface Context {
   readonly server: string
   readonly scrub: (text: string) => string
+  readonly scrubBeginning: (text: string) => string
   readonly events: WireEvents
 }
 
@@ -36,7 +37,7 @@ export const openStdio = (
       scrub: context.scrub,
       events: context.events,
       phase: context.phase,
-      log: ProcessLog.make({ scrub: context.scrub, onLine: context.log }),
+      log: ProcessLog.make({ ...context, onLine: context.log }),
       command: reveal(config.command),
       args: config.args.map(reveal),
       cwd: config.cwd,
@@ -72,5 +73,14 @@ const basicAuth = ({ password, username }: URL): Record<string, string> =>
   username === "" && password === ""
     ? {}
     : {
-        authorization: `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString("base64")}`
+        authorization: `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString("base64")}`
       }
+
+/** A password may hold a percent sign that is none. */
+const unescaped = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -38,6 +38,7 @@ export interface WireListener extends WireEvents {
 export interface Attempt {
   readonly options: ConnectOptions
   readonly scrub: (text: string) => string
+  readonly scrubBeginning: (text: string) => string
   readonly clocks: Clocks.Clocks
   readonly answering: SdkHandlers.Answering
   readonly closed: Deferred.Deferred<ConnectionError>
@@ -59,13 +60,24 @@ export interface Attempt {
   readonly classify: () => Context
 }
 
+/** What others do in our callbacks must not end the process, nor the reading of what came with it. */
+const guarded = (run: () => void) => {
+  try {
+    run()
+  } catch {
+    // whoever it was has been told not to throw
+  }
+}
+
 /** How much waits for a reader that does not read. */
 const waiting = { notifications: 10_000, logs: 1000 }
 
 export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { config, server } = options
-    const scrub = Secrets.scrub(ServerConfig.secrets(config))
+    const secrets = ServerConfig.secrets(config)
+    const scrub = Secrets.scrub(secrets)
+    const scrubBeginning = Secrets.scrubBeginning(secrets)
     const clocks = Clocks.make(Clocks.nodeTimer)
     const answering = yield* SdkHandlers.make(options.handlers ?? {}, clocks)
     const closed = yield* Deferred.make<ConnectionError>()
@@ -79,8 +91,8 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
     let receiver: Receiver = { message: () => {}, closed: () => {} }
 
     const log = (line: Protocol.LogLine) => {
-      options.onLog?.(line)
       logs.publish(line)
+      guarded(() => options.onLog?.(line))
     }
 
     const finish = (why: ConnectionError) => {
@@ -114,6 +126,7 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
     return {
       options,
       scrub,
+      scrubBeginning,
       clocks,
       answering,
       closed,
@@ -150,7 +163,7 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
             if (listening) tell(value)
           }
         return {
-          message: whenListening(message),
+          message: whenListening((each: Message) => guarded(() => message(each))),
           push: whenListening(setPush),
           closed: whenListening((why: ConnectionError) => {
             Deferred.unsafeDone(died, Effect.fail(why))
@@ -173,6 +186,7 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
       classify: () => ({
         server,
         scrub,
+        scrubBeginning,
         login: config._tag === "Remote" && config.oauth !== false,
         phase: phase ?? "handshake",
         timeout: config.timeout.connect,

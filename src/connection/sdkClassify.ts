@@ -37,6 +37,7 @@ import type { AttemptPhase } from "../domain/ServerStatus.js"
 import { invalidResult, protocolError, requestFailure } from "./answers.js"
 import { type Context as HttpContext, networkError, refusalError } from "./httpFailure.js"
 import type { RequestError } from "./Session.js"
+import { malformedKey } from "./sdkTransport.js"
 import { spawnReason } from "./StdioCommand.js"
 import { WireFailure } from "./Wire.js"
 
@@ -82,7 +83,7 @@ const fromTransport = (context: Context, error: unknown): ConnectionError | unde
   if (isConnectionError(error)) return error
   const status = statusOf(error)
   if (status !== undefined) {
-    return refusalError(context, { status, headers: {}, body: bodyOf(error), inSession: false })
+    return refusalError(context, { status, headers: {}, body: bodyOf(error), isCut: false, inSession: false })
   }
   if (error instanceof SdkError) {
     switch (error.code) {
@@ -206,12 +207,16 @@ export const requestError = (context: Context, thrown: unknown): RequestError =>
     const { data, message } = thrown
     return protocolError(server, { code: Protocol.errorCodes.ResourceNotFound, message, data }, scrub)
   }
-  if (thrown instanceof SdkProtocolError) return protocolError(server, thrown, scrub)
+  if (thrown instanceof SdkProtocolError) {
+    const isMalformed = (thrown.data as Record<string, unknown> | undefined)?.[malformedKey] === true
+    return isMalformed ? invalidResult(server, []) : protocolError(server, thrown, scrub)
+  }
   if (thrown instanceof SdkError && notAnAnswer.has(thrown.code)) {
     const hint = scrub(thrown.message).slice(0, 300)
     return invalidResult(server, [{ path: [], expected: "a valid result", found: "something else", hint }])
   }
-  return requestFailure(server, new WireFailure(connectionError(context, thrown), true))
+  const stage = statusOf(thrown) === undefined ? "sent" : "refused"
+  return requestFailure(server, new WireFailure(connectionError(context, thrown), stage))
 }
 
 /** The server answered, but not with what it may answer. */

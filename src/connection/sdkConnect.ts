@@ -91,9 +91,9 @@ const handshake = (
 const local = (host: Host, attempt: Attempt, config: Local) =>
   Effect.gen(function* () {
     yield* attempt.reached("spawn")
-    const { log, options, phase, scrub } = attempt
     const events = attempt.events()
-    const wire = yield* openStdio(host, config, { server: options.server, scrub, events, log, phase })
+    const { server } = attempt.options
+    const wire = yield* openStdio(host, config, { ...attempt, server, events })
     yield* attempt.reached("handshake")
     const shake = (negotiation: VersionNegotiationOptions) => handshake(host, attempt, wire, negotiation)
     const ways = {
@@ -136,7 +136,9 @@ const over = <E>(
   Effect.gen(function* () {
     const events = attempt.events()
     const scope = yield* Effect.flatMap(Effect.scope, (parent) => Scope.fork(parent, ExecutionStrategy.sequential))
-    const options = yield* httpOptions(host, config, { server: attempt.options.server, scrub: attempt.scrub, events })
+    const { scrub, scrubBeginning } = attempt
+    const { server } = attempt.options
+    const options = yield* httpOptions(host, config, { server, scrub, scrubBeginning, events })
     return yield* Effect.flatMap(open(options), (wire) => adopting(events, greet(wire))).pipe(
       Scope.extend(scope),
       Effect.tapError(() =>

@@ -4,9 +4,12 @@
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FiberSet from "effect/FiberSet"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Protocol from "../domain/Protocol.js"
+import { withinBudget } from "./budget.js"
 import type { Clocks } from "./Clocks.js"
 import type { Handlers } from "./Connector.js"
 
@@ -24,9 +27,19 @@ export interface Answering {
   readonly announceRoots: (client: Client) => Effect.Effect<void>
 }
 
-export const make = (handlers: Handlers, clocks: Clocks) =>
+/** How long a handler that is interrupted may take to clean up. */
+const cleanUpBudget = "1 second"
+
+export const make = (handlers: Handlers, clocks: Clocks): Effect.Effect<Answering, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { elicit, roots, sample } = handlers
+    const scope = yield* Effect.acquireRelease(Scope.make(), (scope) =>
+      Scope.close(scope, Exit.void).pipe(withinBudget(cleanUpBudget))
+    )
+    return yield* Scope.extend(start(handlers, clocks), scope)
+  })
+
+const start = ({ elicit, roots, sample }: Handlers, clocks: Clocks) =>
+  Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never, unknown, never>()
     const first = yield* Deferred.make<void>()
     let current: ReadonlyArray<Protocol.Root> = []
@@ -41,15 +54,20 @@ export const make = (handlers: Handlers, clocks: Clocks) =>
             changed()
           })
         ),
+        // without a word about them there are none
+        Effect.ensuring(Deferred.succeed(first, undefined)),
         Effect.interruptible,
         Effect.forkScoped
       )
     }
 
-    /** While a person is asked, no clock runs. */
+    /** While somebody is asked, no clock runs. What goes wrong here is none of the server's business. */
     const ask = <A>(answer: Effect.Effect<A>, signal: AbortSignal): Promise<A> => {
       const release = clocks.hold()
-      return run(Effect.raceFirst(answer, untilAborted(signal))).finally(release) as Promise<A>
+      const asked = Effect.raceFirst(answer, untilAborted(signal)).pipe(
+        Effect.catchAllCause(() => Effect.die(new Error("the request could not be answered")))
+      )
+      return run(asked).finally(release) as Promise<A>
     }
 
     const answering: Answering = {

@@ -54,7 +54,7 @@ export const perform = <A>(
   Effect.async<A, Raw>((resume) => {
     const { closed } = link.classify()
     // the SDK would answer for a dead server: with nothing, as if it had no tools
-    if (closed !== undefined) return resume(Effect.fail({ thrown: new WireFailure(closed, false) }))
+    if (closed !== undefined) return resume(Effect.fail({ thrown: new WireFailure(closed, "unsent") }))
     const controller = new AbortController()
     const clock = clocks.start(limits, (which) => {
       const timeout = new CallTimeout({ server: link.server, which, sent: true, after: limits[which] })

@@ -18,7 +18,11 @@ import type { RequestError } from "./Session.js"
 /** How long the server may take to hear that we no longer listen. */
 const farewell = "1 second"
 
-const again = Schedule.exponential("1 second").pipe(Schedule.union(Schedule.spaced("1 minute")), Schedule.jittered)
+const again = Schedule.exponential("1 second").pipe(
+  Schedule.union(Schedule.spaced("1 minute")),
+  Schedule.jittered,
+  Schedule.resetAfter("2 minutes")
+)
 
 /** One stream of the modern era, from the server's consent to its end. Fails if there is no consent. */
 const listenOnce = (link: Link, filter: SubscriptionFilter, opened: Effect.Effect<unknown>) =>
@@ -62,6 +66,8 @@ export const listenForChanges = (link: Link, push: (push: Protocol.Push) => void
 interface Subscribed {
   readonly scope: Scope.CloseableScope
   readonly ready: Deferred.Deferred<void, RequestError>
+  /** Done when the server has been told that nobody listens any more. */
+  readonly left: Deferred.Deferred<void>
   readers: number
 }
 
@@ -72,16 +78,22 @@ export const resourceUpdates = (
 ): ((uri: string) => Stream.Stream<{ readonly uri: string }, RequestError>) => {
   const subscribed = new Map<string, Subscribed>()
 
-  const enter = (uri: string) =>
-    Effect.gen(function* () {
+  const enter = (uri: string): Effect.Effect<Subscribed> =>
+    Effect.suspend(() => {
       const known = subscribed.get(uri)
-      if (known !== undefined) {
-        known.readers += 1
-        return known
-      }
+      if (known === undefined) return begin(uri)
+      // to subscribe before the last one has unsubscribed would end without a subscription
+      if (known.readers === 0) return Effect.zipRight(Deferred.await(known.left), enter(uri))
+      known.readers += 1
+      return Effect.succeed(known)
+    })
+
+  const begin = (uri: string) =>
+    Effect.gen(function* () {
       const scope = yield* Scope.make()
       const ready = yield* Deferred.make<void, RequestError>()
-      const entry: Subscribed = { scope, ready, readers: 1 }
+      const left = yield* Deferred.make<void>()
+      const entry: Subscribed = { scope, ready, left, readers: 1 }
       subscribed.set(uri, entry)
       yield* (link.era === "legacy" ? subscribe(link, uri) : listen(link, uri)).pipe(
         Effect.intoDeferred(ready),
@@ -96,8 +108,10 @@ export const resourceUpdates = (
     Effect.suspend(() => {
       entry.readers -= 1
       if (entry.readers > 0) return Effect.void
-      if (subscribed.get(uri) === entry) subscribed.delete(uri)
-      return Scope.close(entry.scope, Exit.void)
+      return Scope.close(entry.scope, Exit.void).pipe(
+        Effect.zipRight(Effect.sync(() => subscribed.delete(uri))),
+        Effect.zipRight(Deferred.succeed(entry.left, undefined))
+      )
     })
 
   return (uri) =>
@@ -105,10 +119,7 @@ export const resourceUpdates = (
       Effect.gen(function* () {
         const all = yield* updates.subscribe
         const entry = yield* Effect.acquireRelease(enter(uri), (entry) => leave(uri, entry))
-        yield* Deferred.await(entry.ready).pipe(
-          // the next reader asks anew
-          Effect.tapError(() => Effect.sync(() => subscribed.get(uri) === entry && subscribed.delete(uri)))
-        )
+        yield* Deferred.await(entry.ready)
         return all.pipe(
           Stream.filter((updated) => updated === uri),
           Stream.map((updated) => ({ uri: updated }))

@@ -2,6 +2,7 @@
  * A wire as the SDK wants it. Each client gets its own over the same wire; closing one ends nothing but that client.
  */
 import { type JSONRPCMessage, SdkErrorCode, SdkHttpError, type Transport } from "@modelcontextprotocol/client"
+import { errorCodes } from "../domain/Protocol.js"
 import { type Message, type MessageId, type Wire, WireFailure } from "./Wire.js"
 
 export interface SdkTransport extends Transport {
@@ -49,7 +50,13 @@ export const make = (wire: Wire): SdkTransport => {
     },
     deliver: (message) => {
       if (!open) return
-      const pass = () => transport.onmessage?.(withEntriesAside(lists, message) as JSONRPCMessage)
+      const pass = () => {
+        try {
+          transport.onmessage?.(withEntriesAside(lists, wellFormed(message)) as JSONRPCMessage)
+        } catch {
+          // a message that the SDK stumbles over is for nobody
+        }
+      }
       // the SDK handles a notification a moment later than an answer, and drops progress that came before an answer
       if (message.method === undefined) queueMicrotask(pass)
       else pass()
@@ -66,6 +73,21 @@ export const make = (wire: Wire): SdkTransport => {
       Object.assign(transport, { pid: wire.pid, stderr: null })
     : Object.assign(transport, { hasPerRequestStream: wire.transport === "streamable-http" })
 }
+
+/** How an answer that is none is told to whoever waits for it: the SDK would drop it, and let them wait. */
+export const malformedKey = "mcp-supervisor/malformed"
+
+const wellFormed = (message: Message): Message => {
+  const { error, id, method, result } = message
+  if (method !== undefined || isObject(result)) return message
+  const { code, message: text } = (isObject(error) ? error : {}) as Record<string, unknown>
+  if (Number.isSafeInteger(code) && typeof text === "string") return message
+  const words = { code: errorCodes.InternalError, message: "the answer is malformed", data: { [malformedKey]: true } }
+  return { jsonrpc: "2.0", id, error: words }
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const cancelledId = ({ params }: Message) => (params as { readonly requestId: MessageId }).requestId
 
@@ -107,14 +129,19 @@ export class GreetingRefused extends Error {
  * What the SDK does with an error depends on its kind. While it finds out which revision a server speaks, a status of the
  * 400s means an older server; everything else must come back to us as it is, which it does under this name.
  */
-const asSdkError = ({ method }: Message, failure: WireFailure): Error => {
-  if (method === "initialize") return new GreetingRefused(failure)
-  if (method !== "server/discover") return failure
+const asSdkError = (request: Message, failure: WireFailure): Error => {
   const { reason } = failure
+  if (request.method === "initialize") return new GreetingRefused(failure)
+  if (isLaterRound(request)) return new WireFailure(reason, "sent")
+  if (request.method !== "server/discover") return failure
   return reason._tag === "HttpFailed" && isOlder(reason.status)
     ? new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, failure.message, { status: reason.status })
-    : Object.assign(new WireFailure(reason, failure.sent), { name: "UnauthorizedError" })
+    : Object.assign(new WireFailure(reason, failure.stage), { name: "UnauthorizedError" })
 }
+
+/** The server has seen this request before and asked something back: whatever happens now, it may have acted on it. */
+const isLaterRound = ({ params }: Message): boolean =>
+  isObject(params) && ("inputResponses" in params || "requestState" in params)
 
 const isOlder = (status: number): boolean =>
   status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status)

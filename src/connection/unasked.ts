@@ -52,7 +52,15 @@ export const logLineOf = (
     source: "server",
     level: isLevel(level) ? level : "info",
     ...(typeof logger === "string" ? { logger: scrub(logger) } : {}),
-    text: scrub(typeof data === "string" ? data : (JSON.stringify(data) ?? "")).slice(0, maxText)
+    text: scrub(typeof data === "string" ? data : textOf(data)).slice(0, maxText)
+  }
+}
+
+const textOf = (data: unknown): string => {
+  try {
+    return JSON.stringify(data) ?? ""
+  } catch {
+    return "(nested too deep to be shown)"
   }
 }
 

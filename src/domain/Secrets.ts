@@ -92,6 +92,23 @@ export const scrub = (secrets: Secrets): ((text: string) => string) => {
   }
 }
 
+/**
+ * The same for the beginning of a text that goes on where we do not see it: its end may be the first half of a secret and is
+ * left out.
+ *
+ * @since 0.1.0
+ * @category scrubbing
+ */
+export const scrubBeginning = (secrets: Secrets): ((text: string) => string) => {
+  const whole = scrub(secrets)
+  // each character of a secret may be written in up to twelve: as bytes of UTF-8, each escaped twice
+  const longest = 12 * Math.max(0, ...secrets.values.map((value) => Redacted.value(value).length))
+  return (text) => {
+    const clean = whole(text)
+    return clean.slice(0, Math.max(0, clean.length - longest))
+  }
+}
+
 const replace = (text: string, ranges: ReadonlyArray<Range>, placeholder: string): string => {
   let replaced = ""
   let end = 0

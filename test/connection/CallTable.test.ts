@@ -156,7 +156,7 @@ describe("CallTable", () => {
   it("settles a call whose message could not be delivered", () => {
     const { call, errors, held } = setup()
     call()
-    held[0]!.fate.failed(new WireFailure(new ConnectionClosed({ server: "it" }), false))
+    held[0]!.fate.failed(new WireFailure(new ConnectionClosed({ server: "it" }), "unsent"))
     assertTag(errors()[0]!, "NotSent")
   })
 })

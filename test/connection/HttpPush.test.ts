@@ -18,7 +18,7 @@ const setup = Effect.gen(function* () {
   }
   const fiber = yield* Effect.fork(
     HttpPush.keepOpen({
-      context: { server: "it", scrub: (text) => text, login: true },
+      context: { server: "it", scrub: (text) => text, scrubBeginning: (text) => text, login: true },
       client,
       request: (lastEventId) => ({
         method: "GET",

@@ -4,8 +4,13 @@ import * as Secrets from "../../src/domain/Secrets.js"
 
 const setup = () => {
   const lines: Array<string> = []
-  const scrub = Secrets.scrub(Secrets.make(["hunter2hunter2"]))
-  const log = ProcessLog.make({ scrub, onLine: ({ source, text }) => lines.push(`${source} ${text}`) })
+  const secrets = Secrets.make(["hunter2hunter2"])
+  const scrubBeginning = Secrets.scrubBeginning(secrets)
+  const log = ProcessLog.make({
+    scrub: Secrets.scrub(secrets),
+    scrubBeginning,
+    onLine: ({ source, text }) => lines.push(`${source} ${text}`)
+  })
   return { log, lines }
 }
 
@@ -29,10 +34,13 @@ describe("ProcessLog", () => {
     log.stderr(Buffer.from(`${"x".repeat(8 * 1024 - 4)}hunter2hunter2\n`))
     log.flush()
     assert.notInclude(lines.join(), "hunt")
+    log.stderr(Buffer.from(`${"hunter2hunter2".repeat(5000)}\n`))
+    log.flush()
+    assert.notInclude(lines.join(), "hunt")
     log.stderr(Buffer.alloc(1_000_000, "y"))
     log.stderr(Buffer.alloc(1_000_000, "y"))
     log.flush()
-    assert.isBelow(lines[1]!.length, 9000)
+    assert.isBelow(lines[2]!.length, 9000)
   })
 
   it("keeps the last of too many lines, and says how many are missing", () => {

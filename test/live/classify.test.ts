@@ -31,6 +31,7 @@ const secret = "hunter2-hunter2"
 const context: Context = {
   server: "it",
   scrub: Secrets.scrub(Secrets.make([secret])),
+  scrubBeginning: Secrets.scrubBeginning(Secrets.make([secret])),
   login: true,
   phase: "handshake",
   timeout: 1234,
@@ -576,8 +577,8 @@ describe("a request", () => {
 
   it("says what our own wire knows about it", () => {
     const reason = new Errors.ConnectionClosed({ server: "it" })
-    assert.strictEqual(requestError(context, new WireFailure(reason, false))._tag, "NotSent")
-    const lost = requestError(context, new WireFailure(reason, true))
+    assert.strictEqual(requestError(context, new WireFailure(reason, "unsent"))._tag, "NotSent")
+    const lost = requestError(context, new WireFailure(reason, "sent"))
     assert(lost._tag === "OutcomeUnknown")
     assert.strictEqual(lost.cause, reason)
   })
