@@ -82,7 +82,7 @@ export const layer = (options: Options = {}): Layer.Layer<Connector> =>
   Layer.scoped(
     Connector,
     Effect.gen(function* () {
-      // the SDK takes a while to load: only those wait for it who connect
+      // the SDK takes a while to load: only those wait for it who build this layer
       const { connect, makeHost } = yield* Effect.promise(() => import("./sdkConnect.js"))
       const host = yield* makeHost(options)
       return { connect: (connectOptions) => connect(host, connectOptions) }

@@ -33,6 +33,37 @@ export interface HttpClient {
   readonly request: (request: HttpRequest, handler: HttpHandler) => () => void
 }
 
+/** A client whose exchanges can all be ended at once. */
+export const tracked = (client: HttpClient): HttpClient & { readonly abortAll: () => void } => {
+  const open = new Set<() => void>()
+  return {
+    request: (request, handler) => {
+      const forget = () => void open.delete(abort)
+      const abort = client.request(request, {
+        ...handler,
+        end: () => {
+          forget()
+          handler.end()
+        },
+        error: (error) => {
+          forget()
+          handler.error(error)
+        }
+      })
+      const abortAndForget = () => {
+        forget()
+        abort()
+      }
+      open.add(abort)
+      return abortAndForget
+    },
+    abortAll: () => {
+      for (const abort of open) abort()
+      open.clear()
+    }
+  }
+}
+
 /** What is on this machine is not behind a proxy. */
 const loopback = ["localhost", "127.0.0.1", "[::1]"]
 

@@ -4,8 +4,9 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type { ConnectionError } from "../domain/Errors.js"
 import type { HttpClient } from "./HttpClient.js"
-import { exchange, type Handler, type Position, type Request } from "./HttpExchange.js"
+import { exchange, type Handler, type Position, type Refused, type Request } from "./HttpExchange.js"
 import type { Context } from "./httpFailure.js"
 import type { WireEvents } from "./Wire.js"
 
@@ -18,13 +19,18 @@ const stableAfter = Duration.seconds(30)
 const firstDelay = Duration.seconds(1)
 const longestDelay = Duration.minutes(1)
 
-type Outcome = { readonly refused?: number | undefined; readonly position: Position }
+interface Outcome {
+  readonly refused?: Refused | undefined
+  readonly position: Position
+}
 
 export const keepOpen = (options: {
   readonly context: Context
   readonly client: HttpClient
   readonly request: (lastEventId: string | undefined) => Request
   readonly events: Pick<WireEvents, "message" | "push">
+  /** A server that had such a stream says that it no longer knows us. */
+  readonly lost: (reason: ConnectionError) => void
 }): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { events } = options
@@ -42,10 +48,11 @@ export const keepOpen = (options: {
     })
 
     while (true) {
-      const outcome = yield* stream(options, position, opened, stable)
-      if (!everOpen && notOffered.has(outcome.refused ?? 0)) return events.push("none")
+      const { position: reached, refused } = yield* stream(options, position, opened, stable)
+      if (!everOpen && notOffered.has(refused?.status ?? 0)) return events.push("none")
+      if (everOpen && refused?.failure.ends === true) return options.lost(refused.failure.reason)
       // a cursor that the server does not take would be refused for ever
-      position = outcome.refused === undefined ? { ...position, ...outcome.position } : {}
+      position = refused === undefined ? { ...position, ...reached } : {}
       events.push("degraded")
       yield* Effect.sleep(delay(failures, position.retry))
       failures += 1
@@ -71,7 +78,7 @@ const stream = (
       accepted: opened,
       message: events.message,
       end: (position) => done({ position }),
-      refused: ({ status }) => done({ refused: status, position: {} }),
+      refused: (refused) => done({ refused, position: {} }),
       broken: (_, position) => done({ position })
     }
     const abort = exchange(context, client, request(lastEventId), handler)

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { ConnectionClosed, type ConnectionError } from "../domain/Errors.js"
 import { withinBudget } from "./budget.js"
-import type { HttpClient } from "./HttpClient.js"
+import { type HttpClient, tracked } from "./HttpClient.js"
 import { deliver } from "./HttpDelivery.js"
 import { exchange, type Request } from "./HttpExchange.js"
 import type { Context } from "./httpFailure.js"
@@ -33,7 +33,8 @@ interface InFlight {
 
 export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { client, events, server, url } = options
+    const { events, server, url } = options
+    const client = tracked(options.client)
     const initialized = yield* Deferred.make<void>()
     const inFlight = new Map<MessageId, InFlight>()
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
@@ -58,6 +59,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
         failed(new WireFailure(reason, started ? "sent" : "unsent"))
       }
       inFlight.clear()
+      client.abortAll()
       events.closed(reason)
     }
 
@@ -126,7 +128,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       return isKnown ? sayFarewell : Effect.void
     })
     yield* Deferred.await(initialized).pipe(
-      Effect.zipRight(HttpPush.keepOpen({ context: options, client, request: get, events })),
+      Effect.zipRight(HttpPush.keepOpen({ context: options, client, request: get, events, lost: finish })),
       Effect.interruptible,
       Effect.forkScoped
     )

@@ -13,6 +13,8 @@ export interface ProcessLog {
   readonly flush: () => void
   /** The last lines of stderr. */
   readonly tail: () => string
+  /** How many lines of stdout were no messages. */
+  readonly strayLines: () => number
 }
 
 /** A longer line is cut: it is no text for people. */
@@ -43,6 +45,7 @@ export const make = (options: {
   let pending: Array<readonly [Source, string]> = []
   let pendingSize = 0
   let dropped = 0
+  let strayLines = 0
   let timer: NodeJS.Timeout | undefined
   let tail: Array<string> = []
   let tailSize = 0
@@ -105,7 +108,11 @@ export const make = (options: {
         partialSize += chunk.length - from
       }
     },
-    stray: (text) => add("stdout", text),
+    stray: (text) => {
+      if (text.trim() !== "") strayLines += 1
+      add("stdout", text)
+    },
+    strayLines: () => strayLines,
     flush: () => {
       if (partialSize > 0) add("stderr", takePartial(Buffer.alloc(0)))
       flush()

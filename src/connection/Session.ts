@@ -147,6 +147,8 @@ export interface Session {
    */
   readonly logs: Stream.Stream<Protocol.LogLine>
   readonly push: Effect.Effect<Protocol.Push>
+  /** What a local server wrote besides messages: its last words, and how many lines of its stdout were none. */
+  readonly output: Effect.Effect<{ readonly stderr: string; readonly strayLines: number }>
   /** Completes with the reason when the session is of no more use. */
   readonly closed: Effect.Effect<Errors.ConnectionError>
 }

@@ -6,6 +6,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../domain/Errors.js"
+import { tracked } from "./HttpClient.js"
 import { exchange } from "./HttpExchange.js"
 import { lowerCase } from "./httpHeaders.js"
 import type { Options } from "./HttpWire.js"
@@ -13,7 +14,8 @@ import { serialise, type Wire, WireFailure } from "./Wire.js"
 
 export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { client, events, server, url } = options
+    const { events, server, url } = options
+    const client = tracked(options.client)
     const endpoint = yield* Deferred.make<URL, ConnectionError>()
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
     let over: ConnectionError | undefined
@@ -22,6 +24,7 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     const finish = (reason: ConnectionError) => {
       if (over !== undefined) return
       over = reason
+      client.abortAll()
       Deferred.unsafeDone(endpoint, Effect.fail(reason))
       events.closed(reason)
     }

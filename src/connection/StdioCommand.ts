@@ -170,23 +170,6 @@ export const killTree = (platform: NodeJS.Platform, pid: number): Program | unde
   isWindows(platform) ? { command: "taskkill", args: ["/pid", String(pid), "/T", "/F"] } : undefined
 
 /**
- * Whether a command runs a container. Such a server is ended through its standard input, with more patience: a signal ends
- * the program that we started, but not the container.
- *
- * @since 0.1.0
- * @category deciding
- */
-export const isContainerRun = (command: string, args: ReadonlyArray<string>): boolean => {
-  if (!/(?:^|[\\/])(?:docker|podman|nerdctl)(?:\.exe|\.cmd)?$/i.test(command)) return false
-  const run = args.indexOf("run")
-  // before the subcommand stand options, and values of options: which ones take a value is not for us to know
-  return run !== -1 && args.slice(0, run).every((arg, index) => isBeforeRun(arg, args[index - 1]))
-}
-
-const isBeforeRun = (arg: string, previous: string | undefined): boolean =>
-  arg.startsWith("-") || arg === "container" || previous?.startsWith("-") === true
-
-/**
  * The PATH in which the command of a process with this environment is looked up.
  *
  * @since 0.1.0

@@ -11,11 +11,13 @@ import type { Options } from "./Connector.js"
 import * as HttpClient from "./HttpClient.js"
 import { loginPath } from "./LoginPath.js"
 import * as ProcessGroups from "./ProcessGroups.js"
+import * as Scopes from "./Scopes.js"
 
 export interface Host {
   readonly clientInfo: { readonly name: string; readonly version: string }
   readonly groups: ProcessGroups.ProcessGroups
   readonly http: HttpClient.Pool
+  readonly scopes: Scopes.Scopes
   /** Every process of ours can be told by it. */
   readonly runTag: string
   /** The PATH of the user's login shell, if it is wanted and known. */
@@ -28,12 +30,16 @@ export const makeHost = (options: Options): Effect.Effect<Host, never, Scope.Sco
       clientInfo: options.clientInfo ?? { name: "mcp-supervisor", version },
       groups: yield* ProcessGroups.make,
       http: yield* HttpClient.pool,
+      scopes: Scopes.make(),
       runTag: randomUUID(),
-      loginPath: options.loginPath === true ? yield* Effect.cached(pathOfLogin) : Effect.succeed(undefined)
+      loginPath:
+        options.loginPath === true
+          ? yield* Effect.cached(Effect.uninterruptible(pathOfLogin))
+          : Effect.succeed(undefined)
     }
   })
 
-/** A host without a user or a shell has no login PATH either. */
+/** A host without a user or a shell has no login PATH either. It is asked once: whoever gives up waiting must not spoil it. */
 const pathOfLogin = Effect.try(() => userInfo().shell).pipe(
   Effect.orElseSucceed(() => null),
   Effect.flatMap((shell) =>

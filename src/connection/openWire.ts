@@ -5,11 +5,10 @@ import * as Effect from "effect/Effect"
 import { type ConnectionError, NetworkFailed } from "../domain/Errors.js"
 import { reveal } from "../domain/Secrets.js"
 import type { Local, Remote } from "../domain/ServerConfig.js"
-import type * as Protocol from "../domain/Protocol.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
 import type { Host } from "./host.js"
 import type { Options as HttpOptions } from "./HttpWire.js"
-import * as ProcessLog from "./ProcessLog.js"
+import type { ProcessLog } from "./ProcessLog.js"
 import * as StdioCommand from "./StdioCommand.js"
 import * as StdioWire from "./StdioWire.js"
 import type { WireEvents } from "./Wire.js"
@@ -25,7 +24,7 @@ export const openStdio = (
   host: Host,
   config: Local,
   context: Context & {
-    readonly log: (line: Protocol.LogLine) => void
+    readonly processLog: ProcessLog
     readonly phase: () => AttemptPhase | undefined
   }
 ) =>
@@ -37,7 +36,7 @@ export const openStdio = (
       scrub: context.scrub,
       events: context.events,
       phase: context.phase,
-      log: ProcessLog.make({ ...context, onLine: context.log }),
+      log: context.processLog,
       command: reveal(config.command),
       args: config.args.map(reveal),
       cwd: config.cwd,

@@ -211,6 +211,9 @@ export const requestError = (context: Context, thrown: unknown): RequestError =>
     const isMalformed = (thrown.data as Record<string, unknown> | undefined)?.[malformedKey] === true
     return isMalformed ? invalidResult(server, []) : protocolError(server, thrown, scrub)
   }
+  if (thrown instanceof SdkError && thrown.code === SdkErrorCode.MethodNotSupportedByProtocolVersion) {
+    return protocolError(server, { code: Protocol.errorCodes.MethodNotFound, message: thrown.message }, scrub)
+  }
   if (thrown instanceof SdkError && notAnAnswer.has(thrown.code)) {
     const hint = scrub(thrown.message).slice(0, 300)
     return invalidResult(server, [{ path: [], expected: "a valid result", found: "something else", hint }])
@@ -225,8 +228,7 @@ const notAnAnswer: ReadonlySet<string> = new Set([
   SdkErrorCode.UnsupportedResultType,
   SdkErrorCode.InputRequiredRoundsExceeded,
   SdkErrorCode.ListPaginationExceeded,
-  SdkErrorCode.CapabilityNotSupported,
-  SdkErrorCode.MethodNotSupportedByProtocolVersion
+  SdkErrorCode.CapabilityNotSupported
 ])
 
 const textOf = (thrown: unknown): string => {

@@ -24,7 +24,7 @@ import type { Host } from "./host.js"
 import { httpOptions, openStdio } from "./openWire.js"
 import * as SseWire from "./SseWire.js"
 import type { Info, Session } from "./Session.js"
-import * as SdkAttempt from "./sdkAttempt.js"
+import { type Attempt, make as makeAttempt, type WireListener } from "./Attempt.js"
 import * as Classify from "./sdkClassify.js"
 import * as SdkHandlers from "./sdkHandlers.js"
 import { type Link, never } from "./sdkRequests.js"
@@ -35,12 +35,20 @@ import type { Wire } from "./Wire.js"
 
 export { makeHost } from "./host.js"
 
-type Attempt = SdkAttempt.Attempt
-
+/** An attempt that fails leaves nothing behind: it has a scope of its own, within the caller's. */
 export const connect = (host: Host, options: ConnectOptions): Effect.Effect<Session, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
+    const { close, scope } = yield* host.scopes.fork
+    return yield* open(host, options).pipe(
+      Scope.extend(scope),
+      Effect.tapError(() => close)
+    )
+  })
+
+const open = (host: Host, options: ConnectOptions) =>
+  Effect.gen(function* () {
     const { config, server } = options
-    const attempt = yield* SdkAttempt.make(options)
+    const attempt = yield* makeAttempt(options)
     const timedOut = () =>
       new ConnectTimeout({ server, phase: attempt.phase() ?? "handshake", after: config.timeout.connect })
     const greeted = yield* (
@@ -105,7 +113,7 @@ const local = (host: Host, attempt: Attempt, config: Local) =>
   })
 
 /** When the wire ends, its reason says more than what that does to the handshake. */
-const adopting = (events: SdkAttempt.WireListener, greet: Effect.Effect<Greeted, unknown>) =>
+const adopting = (events: WireListener, greet: Effect.Effect<Greeted, unknown>) =>
   Effect.zipLeft(Effect.raceFirst(greet, events.died), events.adopt)
 
 const isModernOnly = (thrown: unknown): boolean =>
@@ -218,8 +226,7 @@ const sessionOf = (attempt: Attempt, { client, transport, wire }: Greeted) =>
     } else if (wire.transport === "stdio") {
       attempt.setPush("open")
     }
-    const { closed, logs, notifications, push, updates } = attempt
-    return SdkSession.make({ link, info: infoOf(client, era, wire), calls, notifications, updates, logs, push, closed })
+    return SdkSession.make({ ...attempt, link, info: infoOf(client, era, wire), calls })
   })
 
 const infoOf = (client: Client, era: Protocol.Era, wire: Wire): Info => ({

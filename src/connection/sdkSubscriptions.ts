@@ -5,10 +5,12 @@
 import type { SubscriptionFilter } from "@modelcontextprotocol/client"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { errorCodes } from "../domain/Protocol.js"
 import type * as Protocol from "../domain/Protocol.js"
 import type { Broadcast } from "./Broadcast.js"
 import { withinBudget } from "./budget.js"
@@ -56,12 +58,16 @@ export const listenForChanges = (link: Link, push: (push: Protocol.Push) => void
     filter,
     Effect.sync(() => push("open"))
   ).pipe(
-    Effect.exit,
-    Effect.tap(() => Effect.sync(() => push("degraded"))),
-    Effect.repeat(again),
+    Effect.mapError(toRequestError(link)),
+    Effect.either,
+    Effect.tap((ended) => Effect.sync(() => push(isNotOffered(ended) ? "none" : "degraded"))),
+    Effect.repeat({ schedule: again, until: (ended) => isNotOffered(ended) || link.classify().closed !== undefined }),
     Effect.asVoid
   )
 }
+
+const isNotOffered = (ended: Either.Either<unknown, RequestError>): boolean =>
+  Either.isLeft(ended) && ended.left._tag === "ProtocolError" && ended.left.code === errorCodes.MethodNotFound
 
 interface Subscribed {
   readonly scope: Scope.CloseableScope
@@ -131,12 +137,14 @@ export const resourceUpdates = (
 const subscribe = (link: Link, uri: string) =>
   Effect.acquireReleaseInterruptible(
     request(link, limitsOf(link), (options) => link.client.subscribeResource({ uri }, options)),
-    () =>
-      request(link, limitsOf(link), (options) => link.client.unsubscribeResource({ uri }, options)).pipe(
-        withinBudget(farewell),
-        Effect.ignore
-      )
+    (exit) => (Exit.isSuccess(exit) || Exit.isInterrupted(exit) ? unsubscribe(link, uri) : Effect.void)
   ).pipe(Effect.asVoid)
+
+const unsubscribe = (link: Link, uri: string) =>
+  request(link, limitsOf(link), (options) => link.client.unsubscribeResource({ uri }, options)).pipe(
+    withinBudget(farewell),
+    Effect.ignore
+  )
 
 /** Done when the server has consented for the first time; from then on it is asked again for as long as the scope lasts. */
 const listen = (link: Link, uri: string) =>

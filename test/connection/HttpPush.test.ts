@@ -10,6 +10,7 @@ const setup = Effect.gen(function* () {
   const streams: Array<{ readonly request: HttpRequest; readonly handler: HttpHandler }> = []
   const states: Array<Push> = []
   const messages: Array<unknown> = []
+  const lost: Array<string> = []
   const client: HttpClient = {
     request: (request, handler) => {
       streams.push({ request, handler })
@@ -27,6 +28,7 @@ const setup = Effect.gen(function* () {
         inSession: true,
         expects: "stream"
       }),
+      lost: (reason) => lost.push(reason._tag),
       events: { push: (push) => states.push(push), message: (message) => messages.push(message) }
     })
   )
@@ -34,7 +36,7 @@ const setup = Effect.gen(function* () {
   const last = () => streams.at(-1)!
   const open = () => last().handler.head(200, headers)
   const say = (text: string) => last().handler.data(Buffer.from(text))
-  return { fiber, streams, states, messages, last, open, say }
+  return { fiber, streams, states, messages, lost, last, open, say }
 })
 
 describe("HttpPush", () => {
@@ -100,6 +102,19 @@ describe("HttpPush", () => {
       last().handler.end()
       yield* Fiber.join(fiber)
       assert.deepStrictEqual(states, ["none"])
+    })
+  )
+
+  it.effect("a server that had one and no longer knows us has lost the session", () =>
+    Effect.gen(function* () {
+      const { fiber, last, lost, open } = yield* setup
+      open()
+      last().handler.end()
+      yield* TestClock.adjust("1 second")
+      last().handler.head(404, {})
+      last().handler.end()
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(lost, ["SessionLost"])
     })
   )
 

@@ -189,30 +189,6 @@ describe("killTree", () => {
   })
 })
 
-describe("isContainerRun", () => {
-  it.each([
-    ["docker", ["run", "-i", "--rm", "mcp/fetch"]],
-    ["/usr/local/bin/docker", ["run", "mcp/fetch"]],
-    ["C:\\Program Files\\Docker\\docker.exe", ["run", "mcp/fetch"]],
-    ["Podman.EXE", ["run", "mcp/fetch"]],
-    ["nerdctl", ["--namespace", "mcp", "run", "mcp/fetch"]],
-    ["docker", ["--context=remote", "--debug", "container", "run", "mcp/fetch"]]
-  ])("pain 17: %s %j runs a container", (command, args) => {
-    assert.isTrue(StdioCommand.isContainerRun(command, args))
-  })
-
-  it.each([
-    ["docker", []],
-    ["docker", ["exec", "-i", "box", "npm", "run", "start"]],
-    ["docker", ["compose", "run", "web"]],
-    ["npm", ["run", "docker"]],
-    ["docker-mcp", ["run"]],
-    ["/opt/docker/server", ["run"]]
-  ])("pain 17: %s %j does not", (command, args) => {
-    assert.isFalse(StdioCommand.isContainerRun(command, args))
-  })
-})
-
 describe("spawnReason", () => {
   it.each([
     ["ENOENT", "not_found"],

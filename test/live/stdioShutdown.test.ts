@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, ExecutionStrategy, Exit, Fiber, Scope } from "effect"
+import { Duration, Effect, Exit, Fiber, Scope } from "effect"
 import * as Connector from "../../src/connection/Connector.js"
 import { connect, eventually, faulty, groupOf, local, processesWith } from "./support/session.js"
 
@@ -53,20 +53,29 @@ describe.concurrent("closing the scope of a local server", () => {
   it.live("pain 16: twenty stubborn servers take one budget, also those that are still connecting", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const parallel = yield* Scope.fork(scope, ExecutionStrategy.parallel)
       const pids = yield* Effect.forEach(
         Array.from({ length: 10 }),
         () => Effect.map(connect(local("ignore-eof", "ignore-term")), ({ info }) => info.pid!),
         { concurrency: 10 }
-      ).pipe(Scope.extend(parallel))
+      ).pipe(Scope.extend(scope))
       const hanging = yield* Effect.forEach(Array.from({ length: 10 }), () =>
-        Effect.fork(connect(local("hang", "ignore-eof", "ignore-term", "hanging-twenty")).pipe(Scope.extend(parallel)))
+        Effect.fork(connect(local("hang", "ignore-eof", "ignore-term", "hanging-twenty")).pipe(Scope.extend(scope)))
       )
       yield* eventually(() => processesWith("hanging-twenty").length === 10)
       const [took] = yield* Effect.timed(Effect.zipRight(Fiber.interruptAll(hanging), Scope.close(scope, Exit.void)))
       assert.deepStrictEqual(pids.flatMap(groupOf), [])
       assert.deepStrictEqual(processesWith("hanging-twenty"), [])
       assert.isBelow(Duration.toMillis(took), 5000)
+    }).pipe(provided)
+  )
+})
+
+describe("an attempt that fails", () => {
+  it.live("leaves no process, however often it is tried in one scope", () =>
+    Effect.gen(function* () {
+      const config = { ...local("hang", "ignore-eof", "fails-in-a-scope"), timeout: { connect: 200 } }
+      yield* Effect.flip(Effect.retry(connect(config), { times: 2 }))
+      assert.deepStrictEqual(processesWith("fails-in-a-scope"), [])
     }).pipe(provided)
   )
 })

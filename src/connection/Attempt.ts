@@ -14,6 +14,7 @@ import type { AttemptPhase } from "../domain/ServerStatus.js"
 import * as Broadcast from "./Broadcast.js"
 import * as Clocks from "./Clocks.js"
 import type { ConnectOptions } from "./Connector.js"
+import * as ProcessLog from "./ProcessLog.js"
 import type { Notification } from "./Session.js"
 import type { Context } from "./sdkClassify.js"
 import * as SdkHandlers from "./sdkHandlers.js"
@@ -45,7 +46,7 @@ export interface Attempt {
   readonly notifications: Broadcast.Broadcast<Notification>
   readonly updates: Broadcast.Broadcast<string>
   readonly logs: Broadcast.Broadcast<Protocol.LogLine>
-  readonly log: (line: Protocol.LogLine) => void
+  readonly processLog: ProcessLog.ProcessLog
   /** Where the attempt stands; nothing once it has succeeded. */
   readonly phase: () => AttemptPhase | undefined
   readonly reached: (phase: AttemptPhase) => Effect.Effect<void>
@@ -133,7 +134,7 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
       notifications,
       updates,
       logs,
-      log,
+      processLog: ProcessLog.make({ scrub, scrubBeginning, onLine: log }),
       setPush,
       leave,
       phase: () => phase,

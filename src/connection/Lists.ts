@@ -24,10 +24,8 @@ interface Page {
 }
 
 export const make = (link: Link) => {
-  const { capabilities, headers } = {
-    capabilities: (link.client.getServerCapabilities() ?? {}) as Readonly<Record<string, unknown>>,
-    headers: link.era === "modern" && link.transport === "streamable-http"
-  }
+  const capabilities: Readonly<Record<string, unknown>> = { ...link.client.getServerCapabilities() }
+  const headers = link.era === "modern" && link.transport === "streamable-http"
   const list = <A>(
     capability: string,
     method: Method,
@@ -77,11 +75,7 @@ const walk = (link: Link, method: Method) =>
     }
     return { entries, diagnostics, ttl }
   }).pipe(
-    Effect.timeoutFail({
-      duration: link.config.timeout.list,
-      onTimeout: () =>
-        new CallTimeout({ server: link.server, which: "total", sent: true, after: link.config.timeout.list })
-    }),
+    withinLimit(link),
     // the server says it has such a list, and then that it does not know it: it has none
     Effect.catchIf(
       (error) => error._tag === "ProtocolError" && error.code === Protocol.errorCodes.MethodNotFound,
@@ -96,6 +90,21 @@ const walk = (link: Link, method: Method) =>
     )
   )
 
+/** One clock for all pages. It stands still when the others do. */
+const withinLimit =
+  (link: Link) =>
+  <A>(walk: Effect.Effect<A, RequestError>): Effect.Effect<A, RequestError> => {
+    const after = link.config.timeout.list
+    const expired = Effect.async<never, CallTimeout>((resume) => {
+      const fail = () =>
+        resume(Effect.fail(new CallTimeout({ server: link.server, which: "total", sent: true, after })))
+      return Effect.sync(link.clocks.start({ idle: Number.POSITIVE_INFINITY, total: after }, fail).stop)
+    })
+    return Effect.raceFirst(walk, expired)
+  }
+
+const unlimited = { idle: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
+
 const reasonToStop = (next: string, seen: ReadonlySet<string>, pages: number, entries: number): string | undefined => {
   if (seen.has(next)) return "the server repeats itself"
   if (next.length > maxCursor) return "its cursor is too long"
@@ -104,11 +113,8 @@ const reasonToStop = (next: string, seen: ReadonlySet<string>, pages: number, en
 }
 
 const fetchPage = (link: Link, method: Method, cursor: string | undefined): Effect.Effect<Page, RequestError> => {
-  const { list } = link.config.timeout
   const params = cursor === undefined ? {} : { params: { cursor } }
-  return request(link, { idle: list, total: list }, (options) =>
-    link.client.request({ method, ...params }, options)
-  ).pipe(
+  return request(link, unlimited, (options) => link.client.request({ method, ...params }, options)).pipe(
     Effect.map((result) => {
       const { entries, ttlMs } = (result._meta?.[entriesKey] ?? { entries: [] }) as {
         readonly entries: ReadonlyArray<unknown>
