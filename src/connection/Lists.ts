@@ -2,20 +2,29 @@
  * All pages of a server's lists, within bounds. The server decides what is on them, not whether we get to an end.
  */
 import * as Effect from "effect/Effect"
-import { CallTimeout } from "../domain/Errors.js"
+import { CallTimeout, type InvalidResult } from "../domain/Errors.js"
+import { describeType } from "../domain/Issue.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import * as Listing from "../domain/Listing.js"
 import * as Protocol from "../domain/Protocol.js"
-import type { Link } from "./sdkRequests.js"
-import { request } from "./sdkRequests.js"
-import { entriesKey } from "./sdkTransport.js"
+import { invalidResult } from "./answers.js"
+import { type Link, request } from "./sdkRequests.js"
+import { wholeResult } from "./sdkTransport.js"
 import type { RequestError } from "./Session.js"
 
 const maxPages = 1000
 const maxEntries = 100_000
 const maxCursor = 64 * 1024
 
-type Method = "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list"
+/** Where an answer has its entries. */
+const members = {
+  "tools/list": "tools",
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+  "prompts/list": "prompts"
+} as const
+
+type Method = keyof typeof members
 
 interface Page {
   readonly entries: ReadonlyArray<unknown>
@@ -115,16 +124,24 @@ const reasonToStop = (next: string, seen: ReadonlySet<string>, pages: number, en
 const fetchPage = (link: Link, method: Method, cursor: string | undefined): Effect.Effect<Page, RequestError> => {
   const params = cursor === undefined ? {} : { params: { cursor } }
   return request(link, unlimited, (options) => link.client.request({ method, ...params }, options)).pipe(
-    Effect.map((result) => {
-      const { entries, ttlMs } = (result._meta?.[entriesKey] ?? { entries: [] }) as {
-        readonly entries: ReadonlyArray<unknown>
-        readonly ttlMs?: unknown
-      }
-      return {
-        entries,
-        ttl: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined,
-        next: result.nextCursor
-      }
-    })
+    Effect.flatMap((result) => pageOf(link.server, method, wholeResult(result) as Readonly<Record<string, unknown>>))
   )
+}
+
+const pageOf = (
+  server: string,
+  method: Method,
+  result: Readonly<Record<string, unknown>>
+): Effect.Effect<Page, InvalidResult> => {
+  const { nextCursor, ttlMs } = result
+  const entries = result[members[method]]
+  if (!Array.isArray(entries)) {
+    const issue = { path: [members[method]], expected: "an array", found: describeType(entries) }
+    return Effect.fail(invalidResult(server, [issue]))
+  }
+  return Effect.succeed({
+    entries,
+    ttl: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : undefined,
+    next: typeof nextCursor === "string" ? nextCursor : undefined
+  })
 }

@@ -12,6 +12,7 @@ import { callResult } from "./answers.js"
 import type { CallTable } from "./CallTable.js"
 import type { CallOptions, RequestError, Session } from "./Session.js"
 import { type Link, limitsOf, perform, request, toRequestError } from "./sdkRequests.js"
+import { wholeResult } from "./sdkTransport.js"
 
 /** What depends on how calls are made. */
 type Calling = Pick<Session, "callTool" | "listTools" | "setLogLevel">
@@ -64,16 +65,14 @@ export const modern = (link: Link, list: Session["listTools"]): Calling => {
       link,
       limitsOf(link, options),
       (sdkOptions) => {
-        const toolDefinition = definitions.get(name)
-        return link.client.callTool(
-          params,
-          toolDefinition === undefined ? sdkOptions : { ...sdkOptions, toolDefinition }
-        )
+        // without a definition the SDK would list and call again by itself
+        const toolDefinition = definitions.get(name) ?? { name, inputSchema: { type: "object" as const } }
+        return link.client.callTool(params, { ...sdkOptions, toolDefinition })
       },
       report
     ).pipe(
       Effect.mapError(toRequestError(link)),
-      Effect.flatMap((result) => callResult(link.server, result))
+      Effect.flatMap((result) => callResult(link.server, wholeResult(result)))
     )
   }
 

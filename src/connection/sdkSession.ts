@@ -15,6 +15,7 @@ import * as Lists from "./Lists.js"
 import type { ProcessLog } from "./ProcessLog.js"
 import * as Calls from "./sdkCalls.js"
 import { type Link, limitsOf, perform, request, toConnectionError, toRequestError } from "./sdkRequests.js"
+import { wholeResult } from "./sdkTransport.js"
 import { resourceUpdates } from "./sdkSubscriptions.js"
 import type { Info, Notification, RequestError, Session } from "./Session.js"
 
@@ -42,7 +43,7 @@ export const make = (parts: Parts): Session => {
     run: Effect.Effect<unknown, RequestError>,
     schema: Schema.Schema<A, I>
   ): Effect.Effect<A, RequestError> =>
-    Effect.flatMap(run, (result): Exit.Exit<A, InvalidResult> => decodeResult(server, schema, result))
+    Effect.flatMap(run, (result): Exit.Exit<A, InvalidResult> => decodeResult(server, schema, wholeResult(result)))
 
   return {
     info,

@@ -11,28 +11,38 @@ export interface SdkTransport extends Transport {
   readonly end: () => void
 }
 
-/** Where the entries of a list travel past the SDK, which would refuse a whole list for one bad entry. */
-export const entriesKey = "mcp-supervisor/entries"
+/**
+ * Where a result travels past the SDK, which refuses a whole list for one bad entry, refuses content that it does not know and
+ * drops keys that it does not know.
+ */
+const resultKey = "mcp-supervisor/result"
 
-/** The lists a server can have, by the method that asks for them. */
-const listMembers: Readonly<Record<string, string | undefined>> = {
-  "tools/list": "tools",
-  "resources/list": "resources",
-  "resources/templates/list": "resourceTemplates",
-  "prompts/list": "prompts"
+/** What the SDK gets to see instead, by the method that was asked. */
+const shells: Readonly<Record<string, object | undefined>> = {
+  "tools/list": { tools: [] },
+  "resources/list": { resources: [] },
+  "resources/templates/list": { resourceTemplates: [] },
+  "prompts/list": { prompts: [] },
+  "tools/call": { content: [] },
+  "resources/read": { contents: [] },
+  "prompts/get": { messages: [] }
 }
 
+/** A result as the server sent it. */
+export const wholeResult = (result: unknown): unknown =>
+  (result as { readonly _meta?: Readonly<Record<string, unknown>> | undefined })._meta?.[resultKey] ?? result
+
 export const make = (wire: Wire): SdkTransport => {
-  const lists = new Map<MessageId, string>()
+  const asked = new Map<MessageId, object>()
   let open = true
 
   const transport: SdkTransport = {
     start: () => Promise.resolve(),
     send: (message, options) => {
       const request = message as Message
-      const member = listMembers[request.method ?? ""]
-      if (member !== undefined && request.id != null) lists.set(request.id, member)
-      if (request.method === "notifications/cancelled") lists.delete(cancelledId(request))
+      const shell = shells[request.method ?? ""]
+      if (shell !== undefined && request.id != null) asked.set(request.id, shell)
+      if (request.method === "notifications/cancelled") asked.delete(cancelledId(request))
       const { headers, onRequestStreamEnd, requestSignal } = options ?? {}
       if (request.id != null) requestSignal?.addEventListener("abort", () => wire.retract(request.id!), { once: true })
       return new Promise((resolve, reject) => {
@@ -52,7 +62,7 @@ export const make = (wire: Wire): SdkTransport => {
       if (!open) return
       const pass = () => {
         try {
-          transport.onmessage?.(withEntriesAside(lists, wellFormed(message)) as JSONRPCMessage)
+          transport.onmessage?.(withResultAside(asked, wellFormed(message)) as JSONRPCMessage)
         } catch {
           // a message that the SDK stumbles over is for nobody
         }
@@ -64,7 +74,8 @@ export const make = (wire: Wire): SdkTransport => {
     end: () => {
       if (!open) return
       open = false
-      transport.onclose?.()
+      // what failed by itself has been told so, a moment ago: the end of the connection must not overtake it
+      queueMicrotask(() => transport.onclose?.())
     },
     setProtocolVersion: (revision) => wire.agreed(revision)
   }
@@ -91,28 +102,17 @@ const isObject = (value: unknown): value is object =>
 
 const cancelledId = ({ params }: Message) => (params as { readonly requestId: MessageId }).requestId
 
-/** The entries of a list are put where the SDK does not look, and what it insists on is filled in. */
-const withEntriesAside = (lists: Map<MessageId, string>, message: Message): Message => {
-  const { id } = message
-  const member = id == null || message.method !== undefined ? undefined : lists.get(id)
-  if (member === undefined) return message
-  lists.delete(id!)
-  if (typeof message.result !== "object" || message.result === null) return message
-  const result = message.result as Readonly<Record<string, unknown>>
-  const entries = result[member]
-  if (!Array.isArray(entries)) return message
-  return {
-    ...message,
-    result: {
-      ...result,
-      resultType: result.resultType ?? "complete",
-      ttlMs: 0,
-      cacheScope: "private",
-      nextCursor: result.nextCursor ?? undefined,
-      _meta: { ...(result._meta as object | undefined), [entriesKey]: { entries, ttlMs: result.ttlMs } },
-      [member]: []
-    }
-  }
+/** The result is put where the SDK does not look, in a shell that has what it insists on. */
+const withResultAside = (asked: Map<MessageId, object>, message: Message): Message => {
+  const { id, method, result } = message
+  const shell = id == null || method !== undefined ? undefined : asked.get(id)
+  if (shell === undefined) return message
+  asked.delete(id!)
+  const { resultType = "complete" } = (result ?? {}) as { readonly resultType?: unknown }
+  // an error, or a question of the server: that is for the SDK
+  if (!isObject(result) || resultType !== "complete") return message
+  const whole = { resultType, ttlMs: 0, cacheScope: "private", ...shell, _meta: { [resultKey]: result } }
+  return { ...message, result: whole }
 }
 
 /** The first message of the older handshake was refused, which is how older servers are told. */

@@ -525,7 +525,7 @@ describe("a request", () => {
     {
       when: "is not possible in this era",
       thrown: failing({}, (client) => client.discover()),
-      is: { _tag: "InvalidResult" }
+      is: { _tag: "ProtocolError", code: -32601 }
     },
     {
       when: "is not answered in time",

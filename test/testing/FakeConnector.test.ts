@@ -7,6 +7,7 @@ import {
   Either,
   Exit,
   Fiber,
+  Logger,
   Option,
   Random,
   Ref,
@@ -61,6 +62,17 @@ describe("attempts by script", () => {
         { name: "add", description: "Adds", inputSchema: { type: "object" } }
       ])
       assert.deepStrictEqual(diagnostics, [])
+    })
+  )
+
+  it.scoped("has written what it was told to have written", () =>
+    Effect.gen(function* () {
+      const { attempt, session } = yield* openServer()
+      assert.deepStrictEqual(yield* session.output, { stderr: "", strayLines: 0 })
+      yield* attempt.set({ output: { stderr: "fatal" } })
+      assert.deepStrictEqual(yield* session.output, { stderr: "fatal", strayLines: 0 })
+      yield* attempt.set({ output: { stderr: "fatal", strayLines: 3 } })
+      assert.deepStrictEqual(yield* session.output, { stderr: "fatal", strayLines: 3 })
     })
   )
 
@@ -202,7 +214,9 @@ describe("attempts by hand", () => {
       assert.deepStrictEqual(yield* call, new Errors.OutcomeUnknown({ server: "a", cause: networkError }))
       assert.strictEqual(yield* probe, networkError)
       assert.strictEqual(yield* session.closed, networkError)
-      assert.strictEqual((yield* Effect.flip(session.callTool("echo")))._tag, "NotSent")
+      const late = yield* Effect.flip(session.callTool("echo"))
+      assert(late._tag === "NotSent")
+      assert.include(late.reason, "ECONNREFUSED")
       assert.strictEqual(yield* Effect.flip(session.probe("1 second")), networkError)
       assert.strictEqual((yield* Effect.flip(Stream.runDrain(session.subscribeResource("x"))))._tag, "NotSent")
       assert.isFalse(yield* attempt.crash())
@@ -439,15 +453,70 @@ describe("requests", () => {
             onProgress: ({ progress }) =>
               Effect.delay(
                 Ref.update(seen, (all) => [...all, progress]),
-                "1 minute"
-              )
+                "4 seconds"
+              ),
+            idleTimeout: "20 seconds",
+            totalTimeout: "5 seconds"
           }
         )
       )
       // the answer is there: the clocks no longer count while the reports are handled
-      yield* TestClock.adjust("3 minutes")
+      yield* TestClock.adjust("12 seconds")
       assert.strictEqual(textOf(yield* call), "done")
       assert.deepStrictEqual(yield* seen, [1, 2, 3])
+    })
+  )
+
+  it.scoped("wait for a progress handler no longer than a server may be silent", () =>
+    Effect.gen(function* () {
+      const interrupted = yield* Deferred.make<void>()
+      const { session } = yield* openServer({
+        calls: (call) => Effect.as(call.progress({ progress: 1 }), FakeConnector.text("done"))
+      })
+      const onProgress = () => Effect.onInterrupt(Effect.never, () => Deferred.succeed(interrupted, undefined))
+      const call = yield* Effect.fork(session.callTool("x", {}, { onProgress, idleTimeout: "10 seconds" }))
+      yield* TestClock.adjust("9 seconds")
+      assert.isNull(call.unsafePoll())
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(textOf(yield* call), "done")
+      yield* Deferred.await(interrupted)
+    })
+  )
+
+  it.scoped("do not wait for a progress handler if they fail", () =>
+    Effect.gen(function* () {
+      const refused = new Errors.ProtocolError({ server: "a", code: -32000, message: "no" })
+      const { session } = yield* openServer({
+        calls: (call) => Effect.zipRight(call.progress({ progress: 1 }), Effect.fail(refused))
+      })
+      const call = Effect.flip(session.callTool("x", {}, { onProgress: () => Effect.never }))
+      assert.strictEqual(yield* call, refused)
+    })
+  )
+
+  it.scoped("do not fail with a progress handler", () =>
+    Effect.gen(function* () {
+      const { session } = yield* openServer({
+        calls: (call) => Effect.as(call.progress({ progress: 1 }), FakeConnector.text("done"))
+      })
+      const result = yield* session.callTool("x", {}, { onProgress: () => Effect.die("a bug") })
+      assert.strictEqual(textOf(result), "done")
+    }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
+  )
+
+  it.scoped("are answered once: what comes after the answer changes nothing", () =>
+    Effect.gen(function* () {
+      const { attempt, awaitCall, session } = yield* openServer({ calls: () => Effect.never })
+      const onProgress = () => Effect.sleep("1 second")
+      const call = yield* Effect.fork(session.callTool("x", {}, { onProgress }))
+      const handle = yield* awaitCall("a")
+      yield* handle.progress({ progress: 1 })
+      assert.isTrue(yield* handle.answer(FakeConnector.text("done")))
+      assert.isFalse(yield* handle.answer(FakeConnector.text("again")))
+      assert.isFalse(yield* handle.fail(new Errors.NotSent({ server: "a", reason: "late" })))
+      yield* attempt.crash(networkError)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(textOf(yield* call), "done")
     })
   )
 })
@@ -488,6 +557,16 @@ describe("the clocks of a call", () => {
       const silent = yield* Effect.fork(Effect.flip(session.callTool("x")))
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(timedOut(yield* silent), ["idle", 2000])
+    })
+  )
+
+  it.scoped("total: is the one that is named when both run out at once", () =>
+    Effect.gen(function* () {
+      const { session } = yield* openServer({ calls: () => Effect.never })
+      const limits = { idleTimeout: 2000, totalTimeout: 2000 }
+      const call = yield* Effect.fork(Effect.flip(session.callTool("x", {}, limits)))
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(timedOut(yield* call), ["total", 2000])
     })
   )
 

@@ -9,12 +9,13 @@ import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as Broadcast from "../../connection/Broadcast.js"
 import type { ConnectOptions } from "../../connection/Connector.js"
 import type * as Session from "../../connection/Session.js"
+import { notificationKey } from "../../connection/unasked.js"
 import * as Errors from "../../domain/Errors.js"
 import * as Protocol from "../../domain/Protocol.js"
 import type { AttemptPhase } from "../../domain/ServerStatus.js"
-import { makeHub } from "./hub.js"
 import { background, change, elicit, type Link, notify, refusal, sample, whenOpen, type World } from "./link.js"
 import type { Attempt, Behaviour } from "./model.js"
 import { makeSession } from "./session.js"
@@ -45,8 +46,8 @@ export const makeAttempt = (
       options,
       number,
       scope: yield* Scope.make(),
-      notifications: makeHub({ key: keyOf, capacity: Number.POSITIVE_INFINITY, backlog: true }),
-      logs: makeHub({ capacity: 1000, backlog: true }),
+      notifications: Broadcast.make({ key: notificationKey, capacity: 10_000, early: true }),
+      logs: Broadcast.make({ capacity: 1000, early: true }),
       closed: yield* Deferred.make<Errors.ConnectionError>(),
       subscriptions: new Map(),
       onEnd: new Set(),
@@ -67,7 +68,7 @@ export const makeAttempt = (
       link.stage = "over"
       link.reason = reason
       for (const tell of link.onEnd) tell(reason)
-      for (const { hub } of link.subscriptions.values()) hub.end()
+      for (const { updates } of link.subscriptions.values()) updates.end()
       link.notifications.end()
       link.logs.end()
       Deferred.unsafeDone(link.closed, Effect.succeed(reason))
@@ -188,7 +189,7 @@ export const makeAttempt = (
       updateResource: (uri) =>
         whenOpen(link, (write) => {
           const notification = { _tag: "ResourceUpdated", uri } as const
-          link.subscriptions.get(uri)?.hub.publish({ uri })
+          link.subscriptions.get(uri)?.updates.publish({ uri })
           link.notifications.publish(notification)
           write({ type: "notified", notification })
         }),
@@ -231,18 +232,4 @@ const pass = (time: Duration.DurationInput): Effect.Effect<void> =>
 const isTooQuiet = (link: Link, { level, source }: Protocol.LogLine): boolean => {
   const order = Protocol.LogLevel.literals
   return source === "server" && level !== undefined && order.indexOf(level) < order.indexOf(link.logLevel)
-}
-
-/** The same thing said twice has the same key. The state of the push channel is one thing, whatever it is. */
-const keyOf = (notification: Session.Notification): string => {
-  switch (notification._tag) {
-    case "ListChanged":
-      return `list ${notification.list}`
-    case "ResourceUpdated":
-      return `resource ${notification.uri}`
-    case "ElicitationCompleted":
-      return `elicitation ${notification.elicitationId}`
-    case "PushChanged":
-      return "push"
-  }
 }

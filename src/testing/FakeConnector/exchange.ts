@@ -6,8 +6,10 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Queue from "effect/Queue"
+import * as Mailbox from "effect/Mailbox"
+import { requestFailure } from "../../connection/answers.js"
 import type * as Session from "../../connection/Session.js"
+import { WireFailure } from "../../connection/Wire.js"
 import * as Errors from "../../domain/Errors.js"
 import type * as Protocol from "../../domain/Protocol.js"
 import type { Fact } from "./journal.js"
@@ -32,17 +34,13 @@ export interface Request<A> {
   readonly onDone?: ((call: Call<A>) => void) | undefined
 }
 
-type Said<A> =
-  | { readonly _tag: "Progress"; readonly report: Protocol.Progress }
-  | { readonly _tag: "End"; readonly exit: Exit.Exit<A, Session.RequestError> }
-
 interface Pending<A> {
   readonly call: Call<A>
-  /** What the server said, in order. */
-  readonly inbox: Queue.Queue<Said<A>>
+  /** What nobody has handled yet, in order. */
+  readonly reports: Mailbox.Mailbox<Protocol.Progress>
   readonly outcome: Deferred.Deferred<A, Session.RequestError>
-  /** Ends the request without waiting for reports that are still being handled. */
-  readonly cut: (error: Session.RequestError) => void
+  /** The first end is the one that counts; false for the others. */
+  readonly end: (exit: Exit.Exit<A, Session.RequestError>) => boolean
   readonly ended: (reason: Errors.ConnectionError) => void
   readonly fibers: Array<Fiber.RuntimeFiber<unknown, unknown>>
   /** By the clocks of the link. */
@@ -59,25 +57,23 @@ export const exchange = <A>(link: Link, request: Request<A>): Effect.Effect<A, S
   )
 
 const notSent = (link: Link) =>
-  Effect.fail(new Errors.NotSent({ server: link.options.server, reason: "the connection is closed" }))
+  Effect.suspend(() => {
+    const { server } = link.options
+    const reason = link.reason ?? new Errors.ConnectionClosed({ server })
+    return Effect.fail(requestFailure(server, new WireFailure(reason, "unsent")))
+  })
 
 const begin = <A>(link: Link, request: Request<A>): Effect.Effect<Pending<A> | undefined> =>
   Effect.gen(function* () {
     const { server } = link.options
-    const inbox = yield* Queue.unbounded<Said<A>>()
+    const reports = yield* Mailbox.make<Protocol.Progress>({ capacity: maxReports, strategy: "sliding" })
     const outcome = yield* Deferred.make<A, Session.RequestError>()
 
-    const end = (exit: Exit.Exit<A, Session.RequestError>) =>
-      Effect.sync(() => {
-        if (pending.settled) return false
-        pending.settled = true
-        inbox.unsafeOffer({ _tag: "End", exit })
-        return true
-      })
-
-    const cut = (error: Session.RequestError) => {
+    const end = (exit: Exit.Exit<A, Session.RequestError>) => {
+      if (pending.settled) return false
       pending.settled = true
-      Deferred.unsafeDone(outcome, Effect.fail(error))
+      Deferred.unsafeDone(outcome, exit)
+      return true
     }
 
     const call: Call<A> = {
@@ -93,21 +89,21 @@ const begin = <A>(link: Link, request: Request<A>): Effect.Effect<Pending<A> | u
           Effect.sync(() => {
             if (pending.settled) return
             pending.lastSign = clockTime(link, clock.unsafeCurrentTimeMillis())
-            inbox.unsafeOffer({ _tag: "Progress", report })
+            reports.unsafeOffer(report)
           })
         ),
       elicit: (question) => elicit(link, question),
       sample: (question) => sample(link, question),
-      answer: (result) => end(Exit.succeed(result)),
-      fail: (error) => end(Exit.fail(error))
+      answer: (result) => Effect.sync(() => end(Exit.succeed(result))),
+      fail: (error) => Effect.sync(() => end(Exit.fail(error)))
     }
 
     const pending: Pending<A> = {
       call,
-      inbox,
+      reports,
       outcome,
-      cut,
-      ended: (cause) => cut(new Errors.OutcomeUnknown({ server, cause })),
+      end,
+      ended: (cause) => void end(Exit.fail(new Errors.OutcomeUnknown({ server, cause }))),
       fibers: [],
       lastSign: 0,
       began: 0,
@@ -128,30 +124,36 @@ const begin = <A>(link: Link, request: Request<A>): Effect.Effect<Pending<A> | u
 
 const run = <A>(link: Link, request: Request<A>, pending: Pending<A>) =>
   Effect.gen(function* () {
-    const { call, inbox, outcome } = pending
-    const fork = (effect: Effect.Effect<unknown, Session.RequestError>) =>
-      Effect.map(background(link, effect), (fiber) => pending.fibers.push(fiber))
+    const { call, outcome, reports } = pending
+    const { onProgress } = request
+    const fork = <B, E>(effect: Effect.Effect<B, E>) =>
+      Effect.tap(background(link, effect), (fiber) => Effect.sync(() => pending.fibers.push(fiber)))
 
-    const read: Effect.Effect<void> = Effect.flatMap(Queue.take(inbox), (said) =>
-      said._tag === "End"
-        ? Deferred.done(outcome, said.exit)
-        : Effect.zipRight(request.onProgress?.(said.report) ?? Effect.void, read)
-    )
-    yield* fork(Effect.catchAllCause(read, (cause) => Deferred.failCause(outcome, cause)))
+    const reader = onProgress === undefined ? undefined : yield* fork(handle(reports, onProgress))
     yield* fork(watch(link, request, pending))
-    yield* fork(
-      Effect.matchCauseEffect(request.answer(call), {
-        onSuccess: call.answer,
-        onFailure: (cause) =>
-          Effect.sync(() => {
-            if (pending.settled) return
-            pending.settled = true
-            inbox.unsafeOffer({ _tag: "End", exit: Exit.failCause(cause) })
-          })
-      })
-    )
-    return yield* Deferred.await(outcome)
+    yield* fork(Effect.map(Effect.exit(request.answer(call)), pending.end))
+    const exit = yield* Effect.exit(Deferred.await(outcome))
+    yield* reports.end
+    // who fails does not wait for what was said before, and who succeeds no longer than for the server itself
+    if (Exit.isSuccess(exit) && reader !== undefined) yield* Effect.timeoutOption(Fiber.await(reader), request.idle)
+    return yield* exit
   })
+
+/** Of a server that reports faster than its reports are handled, the latest are kept. */
+const maxReports = 256
+
+/** One at a time. A handler that fails is the business of nobody else. */
+const handle = (
+  reports: Mailbox.ReadonlyMailbox<Protocol.Progress>,
+  onProgress: (progress: Protocol.Progress) => Effect.Effect<void>
+): Effect.Effect<void> =>
+  reports.take.pipe(
+    Effect.flatMap((progress) =>
+      Effect.catchAllCause(onProgress(progress), (cause) => Effect.logWarning("mcp.progress.failed", cause))
+    ),
+    Effect.forever,
+    Effect.catchTag("NoSuchElementException", () => Effect.void)
+  )
 
 const watch = <A>(link: Link, request: Request<A>, pending: Pending<A>): Effect.Effect<void> =>
   Effect.clockWith((clock) =>
@@ -162,11 +164,13 @@ const watch = <A>(link: Link, request: Request<A>, pending: Pending<A>): Effect.
       }
       const idleAt = pending.lastSign + request.idle
       const totalAt = pending.began + request.total
-      const left = Math.min(idleAt, totalAt) - clockTime(link, clock.unsafeCurrentTimeMillis())
+      const now = clockTime(link, clock.unsafeCurrentTimeMillis())
+      const left = Math.min(idleAt, totalAt) - now
       if (left === Number.POSITIVE_INFINITY) return Effect.void
       if (left > 0) return Effect.zipRight(Effect.sleep(left), watch(link, request, pending))
-      const which = idleAt <= totalAt ? "idle" : "total"
-      pending.cut(new Errors.CallTimeout({ server: link.options.server, which, sent: true, after: request[which] }))
+      const which = totalAt <= now ? "total" : "idle"
+      const { server } = link.options
+      pending.end(Exit.fail(new Errors.CallTimeout({ server, which, sent: true, after: request[which] })))
       return Effect.void
     })
   )

@@ -6,11 +6,11 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import type * as Scope from "effect/Scope"
+import type { Broadcast } from "../../connection/Broadcast.js"
 import type { ConnectOptions } from "../../connection/Connector.js"
 import type * as Session from "../../connection/Session.js"
 import * as Errors from "../../domain/Errors.js"
 import * as Protocol from "../../domain/Protocol.js"
-import type { Hub } from "./hub.js"
 import type { Fact, Journal, Write } from "./journal.js"
 import type { Answer, Call, ServerOptions } from "./model.js"
 
@@ -25,7 +25,7 @@ export interface World {
 }
 
 export interface Subscription {
-  readonly hub: Hub<{ readonly uri: string }>
+  readonly updates: Broadcast<{ readonly uri: string }>
   readonly ready: Deferred.Deferred<void, Session.RequestError>
   readers: number
   /** Asks the server, until it has answered. */
@@ -38,8 +38,8 @@ export interface Link {
   readonly number: number
   /** Of everything the server does by itself. */
   readonly scope: Scope.CloseableScope
-  readonly notifications: Hub<Session.Notification>
-  readonly logs: Hub<Protocol.LogLine>
+  readonly notifications: Broadcast<Session.Notification>
+  readonly logs: Broadcast<Protocol.LogLine>
   readonly closed: Deferred.Deferred<Errors.ConnectionError>
   /** By URI, as long as somebody listens. */
   readonly subscriptions: Map<string, Subscription>

@@ -98,6 +98,8 @@ export interface ServerOptions {
   readonly probe?: Effect.Effect<void, Errors.ConnectionError> | undefined
   /** Defaults to `open`. Afterwards {@link Attempt.setPush} changes it. */
   readonly push?: Protocol.Push | undefined
+  /** What it wrote besides messages. Defaults to nothing. */
+  readonly output?: { readonly stderr?: string | undefined; readonly strayLines?: number | undefined } | undefined
   /** How long the scope of the attempt takes to close, whatever became of the attempt. Defaults to no time. */
   readonly closeTakes?: Duration.DurationInput | "forever" | undefined
 }

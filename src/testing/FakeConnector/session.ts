@@ -178,6 +178,10 @@ export const makeSession = (link: Link): Session.Session => {
     notifications: link.notifications.stream,
     logs: link.logs.stream,
     push: Effect.sync(() => link.push),
+    output: Effect.sync(() => {
+      const { stderr = "", strayLines = 0 } = link.settings.output ?? {}
+      return { stderr, strayLines }
+    }),
     closed: Deferred.await(link.closed)
   }
 }

@@ -5,9 +5,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as Broadcast from "../../connection/Broadcast.js"
 import type * as Session from "../../connection/Session.js"
 import { exchange } from "./exchange.js"
-import { makeHub } from "./hub.js"
 import { background, change, type Link, resolve, type Subscription } from "./link.js"
 
 interface Clocks {
@@ -26,7 +26,7 @@ export const subscribe = (
         leave(link, uri, entered)
       )
       // before the server knows: what it says right after its answer must not be missed
-      const updates = yield* subscription.hub.join
+      const updates = yield* subscription.updates.subscribe
       yield* Deferred.await(subscription.ready)
       return updates
     })
@@ -41,7 +41,7 @@ const enter = (link: Link, uri: string, clocks: Clocks): Effect.Effect<Subscript
     }
     return Effect.gen(function* () {
       const subscription: Subscription = {
-        hub: makeHub({ key: () => uri, capacity: 1, backlog: false }),
+        updates: Broadcast.make({ key: () => uri, capacity: 1, early: false }),
         ready: yield* Deferred.make<void, Session.RequestError>(),
         readers: 1,
         asking: undefined
