@@ -33,7 +33,8 @@ export const make = <A>(options: {
 }): Broadcast<A> => {
   const inboxes = new Set<Inbox<A>>()
   const emptyInbox = (): Inbox<A> => ({ waiting: new Map(), latch: Effect.unsafeMakeLatch() })
-  let early = options.early ? emptyInbox() : undefined
+  let early: Inbox<A> | undefined
+  let isEarly = options.early
   let ended = false
 
   const put = ({ latch, waiting }: Inbox<A>, value: A) => {
@@ -46,6 +47,7 @@ export const make = <A>(options: {
   const enter = Effect.sync(() => {
     const inbox = early ?? emptyInbox()
     early = undefined
+    isEarly = false
     inboxes.add(inbox)
     return inbox
   })
@@ -70,7 +72,7 @@ export const make = <A>(options: {
   return {
     publish: (value) => {
       if (ended) return
-      if (early !== undefined) put(early, value)
+      if (isEarly) put((early ??= emptyInbox()), value)
       for (const inbox of inboxes) put(inbox, value)
     },
     end: () => {

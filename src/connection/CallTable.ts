@@ -55,7 +55,7 @@ export const make = (options: {
     const entry = pending.get(id as string)
     if (entry === undefined) return undefined
     pending.delete(id as string)
-    entry.clock.stop()
+    clocks.stop(entry.clock)
     return entry
   }
 
@@ -118,7 +118,7 @@ export const make = (options: {
       if (typeof token !== "string" || !token.startsWith(prefix)) return false
       const entry = pending.get(token)
       if (entry !== undefined && params !== undefined && typeof params.progress === "number") {
-        entry.clock.touch()
+        clocks.touch(entry.clock)
         entry.call.onProgress(withoutToken(params))
       }
       return true

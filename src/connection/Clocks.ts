@@ -10,15 +10,20 @@ export interface Limits {
   readonly total: number
 }
 
+/** The clocks of one request. There is one for each, so it is as small as can be. */
 export interface Running {
-  /** A sign of life: the idle clock starts anew. */
-  readonly touch: () => void
-  readonly stop: () => void
+  idleAt: number
+  totalAt: number
+  readonly idle: number
+  readonly expired: (which: "idle" | "total") => void
 }
 
 export interface Clocks {
   /** Calls `expired` at most once, and never after `stop`. */
   readonly start: (limits: Limits, expired: (which: "idle" | "total") => void) => Running
+  /** A sign of life: the idle clock starts anew. */
+  readonly touch: (running: Running) => void
+  readonly stop: (running: Running) => void
   /** Stops all clocks until the function it gives is called. They also stand still while others are being asked. */
   readonly hold: () => () => void
 }
@@ -43,15 +48,8 @@ export const nodeTimer: Timer = {
 /** Node counts in 32 bits and takes more for nothing. */
 const longest = 2 ** 31 - 1
 
-interface Clock {
-  idleAt: number
-  totalAt: number
-  readonly idle: number
-  readonly expired: (which: "idle" | "total") => void
-}
-
 export const make = (timer: Timer): Clocks => {
-  const running = new Set<Clock>()
+  const running = new Set<Running>()
   let holds = 0
   let heldSince = 0
   let wakeAt = Number.POSITIVE_INFINITY
@@ -98,17 +96,16 @@ export const make = (timer: Timer): Clocks => {
   return {
     start: ({ idle, total }, expired) => {
       const time = now()
-      const clock: Clock = { idleAt: time + idle, totalAt: time + total, idle, expired }
+      const clock: Running = { idleAt: time + idle, totalAt: time + total, idle, expired }
       running.add(clock)
       wake(Math.min(clock.idleAt, clock.totalAt))
-      return {
-        touch: () => {
-          clock.idleAt = now() + clock.idle
-        },
-        // the alarm stays: most requests come soon after another, and setting it costs more than an idle sweep
-        stop: () => void running.delete(clock)
-      }
+      return clock
     },
+    touch: (clock) => {
+      clock.idleAt = now() + clock.idle
+    },
+    // the alarm stays: most requests come soon after another, and setting it costs more than an idle sweep
+    stop: (clock) => void running.delete(clock),
     hold: () => {
       if (holds === 0) heldSince = timer.now()
       holds += 1

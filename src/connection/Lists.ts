@@ -107,7 +107,8 @@ const withinLimit =
     const expired = Effect.async<never, CallTimeout>((resume) => {
       const fail = () =>
         resume(Effect.fail(new CallTimeout({ server: link.server, which: "total", sent: true, after })))
-      return Effect.sync(link.clocks.start({ idle: Number.POSITIVE_INFINITY, total: after }, fail).stop)
+      const clock = link.clocks.start({ idle: Number.POSITIVE_INFINITY, total: after }, fail)
+      return Effect.sync(() => link.clocks.stop(clock))
     })
     return Effect.raceFirst(walk, expired)
   }

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { version } from "../domain/version.js"
+import * as Clocks from "./Clocks.js"
 import type { Options } from "./Connector.js"
 import * as HttpClient from "./HttpClient.js"
 import { loginPath } from "./LoginPath.js"
@@ -18,6 +19,8 @@ export interface Host {
   readonly groups: ProcessGroups.ProcessGroups
   readonly http: HttpClient.Pool
   readonly scopes: Scopes.Scopes
+  /** For what must not wait while somebody is asked. */
+  readonly steadyClocks: Clocks.Clocks
   /** Every process of ours can be told by it. */
   readonly runTag: string
   /** The PATH of the user's login shell, if it is wanted and known. */
@@ -31,6 +34,7 @@ export const makeHost = (options: Options): Effect.Effect<Host, never, Scope.Sco
       groups: yield* ProcessGroups.make,
       http: yield* HttpClient.pool,
       scopes: Scopes.make(),
+      steadyClocks: Clocks.make(Clocks.nodeTimer),
       runTag: randomUUID(),
       loginPath:
         options.loginPath === true

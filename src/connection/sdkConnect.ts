@@ -17,7 +17,6 @@ import { defined } from "../domain/defined.js"
 import * as Protocol from "../domain/Protocol.js"
 import type { Local, Remote } from "../domain/ServerConfig.js"
 import * as CallTable from "./CallTable.js"
-import * as Clocks from "./Clocks.js"
 import type { ConnectOptions } from "./Connector.js"
 import * as HttpWire from "./HttpWire.js"
 import type { Host } from "./host.js"
@@ -58,7 +57,7 @@ const open = (host: Host, options: ConnectOptions) =>
       Effect.timeoutFail({ duration: config.timeout.connect, onTimeout: timedOut })
     )
     attempt.succeeded()
-    return yield* sessionOf(attempt, greeted)
+    return yield* sessionOf(host, attempt, greeted)
   })
 
 /** A client that has shaken hands. */
@@ -194,7 +193,7 @@ const bothFailed = (attempt: Attempt, first: HttpFailed, thrown: unknown): Conne
   })
 }
 
-const sessionOf = (attempt: Attempt, { client, transport, wire }: Greeted) =>
+const sessionOf = (host: Host, attempt: Attempt, { client, transport, wire }: Greeted) =>
   Effect.gen(function* () {
     const { clocks, options, scrub } = attempt
     const { config, server } = options
@@ -206,7 +205,8 @@ const sessionOf = (attempt: Attempt, { client, transport, wire }: Greeted) =>
       client,
       era,
       clocks,
-      steadyClocks: Clocks.make(Clocks.nodeTimer),
+      steadyClocks: host.steadyClocks,
+      limits: { idle: config.timeout.call, total: config.timeout.total },
       transport: wire.transport,
       classify: attempt.classify
     }

@@ -32,11 +32,15 @@ const cleanUpBudget = "1 second"
 
 export const make = (handlers: Handlers, clocks: Clocks): Effect.Effect<Answering, never, Scope.Scope> =>
   Effect.gen(function* () {
+    if (Object.values(handlers).every((handler) => handler === undefined)) return silent
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) =>
       Scope.close(scope, Exit.void).pipe(withinBudget(cleanUpBudget))
     )
     return yield* Scope.extend(start(handlers, clocks), scope)
   })
+
+/** Nobody is there to answer. */
+const silent: Answering = { install: () => {}, announceRoots: () => Effect.void }
 
 const start = ({ elicit, roots, sample }: Handlers, clocks: Clocks) =>
   Effect.gen(function* () {

@@ -20,6 +20,8 @@ export interface Link {
   readonly client: Client
   readonly era: Protocol.Era
   readonly transport: Protocol.Transport
+  /** What holds for a request that does not say otherwise. */
+  readonly limits: Limits
   readonly clocks: Clocks
   /** Clocks that go on while a person is asked: whether a server lives does not depend on that. */
   readonly steadyClocks: Clocks
@@ -36,9 +38,12 @@ export interface SdkRequestOptions {
 /** Longer than any clock of ours. */
 export const never = 2 ** 31 - 1
 
-export const limitsOf = ({ config }: Link, options?: RequestOptions): Limits => ({
-  idle: options?.idleTimeout === undefined ? config.timeout.call : Duration.toMillis(options.idleTimeout),
-  total: options?.totalTimeout === undefined ? config.timeout.total : Duration.toMillis(options.totalTimeout)
+export const limitsOf = ({ config, limits }: Link, options?: RequestOptions): Limits =>
+  options === undefined ? limits : ownLimits(config, options)
+
+const ownLimits = (config: ServerConfig, options: RequestOptions): Limits => ({
+  idle: options.idleTimeout === undefined ? config.timeout.call : Duration.toMillis(options.idleTimeout),
+  total: options.totalTimeout === undefined ? config.timeout.total : Duration.toMillis(options.totalTimeout)
 })
 
 /** What a request may end with before we know what it means. */
@@ -62,22 +67,22 @@ export const perform = <A>(
       controller.abort(givenUp)
     })
     const onprogress = (progress: Protocol.Progress) => {
-      clock.touch()
+      clocks.touch(clock)
       onProgress(progress)
     }
     const options = { signal: controller.signal, timeout: never, onprogress }
     run(options).then(
       (value) => {
-        clock.stop()
+        clocks.stop(clock)
         resume(Effect.succeed(value))
       },
       (thrown: unknown) => {
-        clock.stop()
+        clocks.stop(clock)
         resume(Effect.fail({ thrown }))
       }
     )
     return Effect.sync(() => {
-      clock.stop()
+      clocks.stop(clock)
       controller.abort(givenUp)
     })
   })

@@ -26,8 +26,10 @@ const setup = () => {
   const clocks: Clocks.Clocks = {
     start: (_, expired) => {
       expire = expired
-      return { touch: () => void (touched += 1), stop: () => void (expire = () => {}) }
+      return { idleAt: 0, totalAt: 0, idle: 0, expired }
     },
+    touch: () => void (touched += 1),
+    stop: () => void (expire = () => {}),
     hold: () => () => {}
   }
   const table = CallTable.make({ server: "it", wire, clocks, scrub: (text) => text.replaceAll("secret", "***") })

@@ -38,9 +38,9 @@ describe("Clocks", () => {
     clocks.start({ idle: 100, total: 1000 }, (which) => expired.push(`a ${which}`))
     const busy = clocks.start({ idle: 100, total: 250 }, (which) => expired.push(`b ${which}`))
     pass(80)
-    busy.touch()
+    clocks.touch(busy)
     pass(80)
-    busy.touch()
+    clocks.touch(busy)
     assert.deepStrictEqual(expired, ["a idle"])
     pass(90)
     assert.deepStrictEqual(expired, ["a idle", "b total"])
@@ -73,7 +73,7 @@ describe("Clocks", () => {
     const clocks = Clocks.make(timer)
     const running = [300, 100, 200].map((idle) => clocks.start({ idle, total: 1000 }, () => {}))
     assert.strictEqual(alarms(), 1)
-    for (const each of running) each.stop()
+    for (const each of running) clocks.stop(each)
     pass(100)
     assert.strictEqual(alarms(), 0)
   })
@@ -108,7 +108,7 @@ describe("Clocks", () => {
             if (entry === undefined || entry.over) continue
             if (each.do === "touch") entry.idleAt = now() + entry.idle
             else entry.over = true
-            entry.running[each.do]()
+            clocks[each.do](entry.running)
           }
         }
       })
