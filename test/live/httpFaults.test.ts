@@ -3,9 +3,8 @@ import { createServer as createSecureServer } from "node:https"
 import { type AddressInfo, connect as dial, createServer as createTcpServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import { gzipSync } from "node:zlib"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Scope } from "effect"
-import * as Connector from "../../src/connection/Connector.js"
 import type { ServerConfig } from "../../src/index.js"
 import {
   type Answer,
@@ -21,13 +20,8 @@ import {
   text
 } from "./support/rawHttp.js"
 import { assertTag } from "../support/assertTag.js"
+import { live } from "./support/live.js"
 import { connect, eventually, textOf } from "./support/session.js"
-
-const live = (
-  name: string,
-  test: Effect.Effect<unknown, unknown, Connector.Connector | Scope.Scope>,
-  timeout?: number
-) => it.live(name, () => test.pipe(Effect.scoped, Effect.provide(Connector.layer())), timeout)
 
 /** A server that answers every call in one way. */
 const calling = (answer: Answer) =>

@@ -1,6 +1,5 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Chunk, Duration, Effect, Exit, Fiber, Scope, Stream } from "effect"
-import * as Connector from "../../src/connection/Connector.js"
 import { assertTag } from "../support/assertTag.js"
 import {
   type Answer,
@@ -15,10 +14,8 @@ import {
   stream,
   text
 } from "./support/rawHttp.js"
+import { live } from "./support/live.js"
 import { connect, eventually, textOf } from "./support/session.js"
-
-const live = (name: string, test: Effect.Effect<unknown, unknown, Connector.Connector | Scope.Scope>) =>
-  it.live(name, () => test.pipe(Effect.scoped, Effect.provide(Connector.layer())))
 
 const withOwn = (own: (received: Received, ...rest: [Parameters<Answer>[1], Parameters<Answer>[2]]) => boolean) =>
   Effect.gen(function* () {

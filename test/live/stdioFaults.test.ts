@@ -1,22 +1,13 @@
 import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { assert, describe, it } from "@effect/vitest"
-import { Chunk, Duration, Effect, Exit, Fiber, type Scope, Stream } from "effect"
-import * as Connector from "../../src/connection/Connector.js"
+import { assert, describe } from "@effect/vitest"
+import { Chunk, Duration, Effect, Exit, Fiber, Stream } from "effect"
 import type { RequestError } from "../../src/connection/Session.js"
 import type * as Protocol from "../../src/domain/Protocol.js"
 import { assertTag } from "../support/assertTag.js"
+import { live } from "./support/live.js"
 import { connect, eventually, faulty, groupOf, local, textOf } from "./support/session.js"
-
-const provided = <A, E>(effect: Effect.Effect<A, E, Connector.Connector | Scope.Scope>) =>
-  effect.pipe(Effect.scoped, Effect.provide(Connector.layer()))
-
-const live = (
-  name: string,
-  test: Effect.Effect<unknown, unknown, Connector.Connector | Scope.Scope>,
-  timeout?: number
-) => it.live(name, () => provided(test), timeout)
 
 /** A call that was sent and lost with the process. */
 const lostWithProcess = (error: RequestError) => assertTag(assertTag(error, "OutcomeUnknown").cause, "ProcessExited")

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Scope } from "effect"
-import * as Connector from "../../src/connection/Connector.js"
+import { provided } from "./support/live.js"
 import { connect, eventually, faulty, groupOf, local, processesWith } from "./support/session.js"
 
 const node = process.execPath
@@ -16,9 +16,6 @@ const npxLike = (...args: ReadonlyArray<string>) => ({
     `const child = require("node:child_process").spawn("sh", ["-c", ${JSON.stringify(`"${node}" "${faulty}" ${args.join(" ")}; exit $?`)}], { stdio: "inherit" }); child.on("exit", (code) => process.exit(code ?? 1))`
   ]
 })
-
-const provided = <A, E>(effect: Effect.Effect<A, E, Connector.Connector | Scope.Scope>) =>
-  effect.pipe(Effect.scoped, Effect.provide(Connector.layer()))
 
 describe.concurrent("closing the scope of a local server", () => {
   const rows = [
