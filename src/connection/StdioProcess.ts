@@ -42,7 +42,7 @@ export interface StdioProcess {
 }
 
 /** How long a process may take to end after its stdin was closed, and again after SIGTERM. */
-export const grace = Duration.millis(1500)
+const grace = Duration.millis(1500)
 
 /** How long the system may take to carry out SIGKILL. */
 const killGrace = Duration.millis(1000)

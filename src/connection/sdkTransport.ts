@@ -51,7 +51,11 @@ export const make = (wire: Wire): SdkTransport => {
           if (wire.transport === "streamable-http") onRequestStreamEnd?.()
           resolve()
         }
-        wire.send(request, { done, failed: (failure) => reject(asSdkError(request, failure)) }, headers)
+        const failed = (failure: WireFailure) => {
+          if (request.id != null) asked.delete(request.id)
+          reject(asSdkError(request, failure))
+        }
+        wire.send(request, { done, failed }, headers)
       })
     },
     close: () => {
