@@ -6,6 +6,11 @@ const results = {
     capabilities: { tools: {} },
     serverInfo: { name: "minimal", version: "1.0.0" }
   }),
+  "tools/list": () => ({
+    tools: [
+      { name: "echo", inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] } }
+    ]
+  }),
   "tools/call": (params) => ({ content: [{ type: "text", text: params.arguments.text }] }),
   ping: () => ({})
 }

@@ -88,6 +88,7 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
     const logs = Broadcast.make<Protocol.LogLine>({ capacity: waiting.logs, early: true })
     let phase: AttemptPhase | undefined = config._tag === "Local" ? "spawn" : "handshake"
     let reason: ConnectionError | undefined
+    let finished = false
     let push: Protocol.Push = "none"
     let receiver: Receiver = { message: () => {}, closed: () => {} }
 
@@ -96,13 +97,21 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
       guarded(() => options.onLog?.(line))
     }
 
-    const finish = (why: ConnectionError) => {
+    /** The session is of no more use. */
+    const condemn = (why: ConnectionError) => {
       if (reason !== undefined) return
       reason = why
-      receiver.closed(why)
       notifications.end()
       updates.end()
       Deferred.unsafeDone(closed, Effect.succeed(why))
+    }
+
+    /** And whoever still waits for an answer does so in vain. */
+    const finish = (why: ConnectionError) => {
+      if (finished) return
+      finished = true
+      receiver.closed(reason ?? why)
+      condemn(why)
     }
 
     const setPush = (value: Protocol.Push) => {
@@ -121,8 +130,15 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
       receiver.message(message)
     }
 
-    const leave = Effect.sync(() => finish(new ConnectionClosed({ server, detail: "it was closed by us" })))
-    yield* Effect.addFinalizer(() => Effect.zipRight(leave, Effect.sync(logs.end)))
+    const closedByUs = () => new ConnectionClosed({ server, detail: "it was closed by us" })
+    // a session that is closing already lets the wire hear what it can before it ends
+    const leave = Effect.sync(() => reason === undefined && finish(closedByUs()))
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        finish(closedByUs())
+        logs.end()
+      })
+    )
 
     return {
       options,
@@ -166,6 +182,9 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
         return {
           message: whenListening((each: Message) => guarded(() => message(each))),
           push: whenListening(setPush),
+          closing: whenListening((why: ConnectionError) => {
+            if (adopted) condemn(why)
+          }),
           closed: whenListening((why: ConnectionError) => {
             Deferred.unsafeDone(died, Effect.fail(why))
             if (adopted) end(why)

@@ -25,6 +25,9 @@ export interface Options extends Context {
 /** How long we wait for the server to take note that we leave. */
 const farewellBudget = "1 second"
 
+/** Milliseconds that requests of a session which the server has forgotten may take to hear so themselves. */
+const verdictBudget = 1000
+
 interface InFlight {
   started: boolean
   abort: () => void
@@ -36,11 +39,14 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     const { events, server, url } = options
     const client = tracked(options.client)
     const initialized = yield* Deferred.make<void>()
+    const concluded = yield* Deferred.make<void>()
     const inFlight = new Map<MessageId, InFlight>()
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
     let sessionId: string | undefined
     let revision: string | undefined
     let over: ConnectionError | undefined
+    let finished = false
+    let verdicts: NodeJS.Timeout | undefined
     let headers: Readonly<Record<string, string>> = fixed
 
     const remember = () => {
@@ -51,16 +57,31 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       }
     }
 
-    const finish = (reason: ConnectionError) => {
+    /**
+     * Nothing more is sent. Where the server has forgotten the session, what was sent before will be told so as well, and that
+     * tells whether it was executed: it is waited for.
+     */
+    const end = (reason: ConnectionError) => {
       if (over !== undefined) return
+      if (reason._tag !== "SessionLost" || inFlight.size === 0) return finish(reason)
       over = reason
+      events.closing(reason)
+      verdicts = setTimeout(() => finish(reason), verdictBudget)
+    }
+
+    const finish = (reason: ConnectionError) => {
+      if (finished) return
+      finished = true
+      over ??= reason
+      clearTimeout(verdicts)
+      Deferred.unsafeDone(concluded, Effect.void)
       for (const { abort, failed, started } of inFlight.values()) {
         abort()
         failed(new WireFailure(reason, started ? "sent" : "unsent"))
       }
       inFlight.clear()
       client.abortAll()
-      events.closed(reason)
+      events.closed(over)
     }
 
     const post = (message: Message, body: string, extra: Readonly<Record<string, string>> | undefined): Request => ({
@@ -104,14 +125,14 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
         onMessage: events.message,
         settle: (failure) => {
           if (isRequest(message)) inFlight.delete(message.id)
-          if (failure !== undefined) {
-            fate.failed(failure)
-            if (failure.ends) finish(failure.reason)
-            return
-          }
-          fate.done?.()
+          if (failure === undefined) fate.done?.()
+          else fate.failed(failure)
+          if (failure?.ends) end(failure.reason)
+          if (verdicts !== undefined && inFlight.size === 0) finish(over!)
           // from now on the server may speak unasked
-          if (message.method === "notifications/initialized") Deferred.unsafeDone(initialized, Effect.void)
+          if (message.method === "notifications/initialized" && failure === undefined) {
+            Deferred.unsafeDone(initialized, Effect.void)
+          }
         }
       })
     }
@@ -123,12 +144,13 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     }).pipe(withinBudget(farewellBudget), Effect.asVoid)
 
     yield* Effect.addFinalizer(() => {
+      if (over !== undefined && !finished) return Deferred.await(concluded)
       const isKnown = sessionId !== undefined && over === undefined
       finish(new ConnectionClosed({ server, detail: "it was closed by us" }))
       return isKnown ? sayFarewell : Effect.void
     })
     yield* Deferred.await(initialized).pipe(
-      Effect.zipRight(HttpPush.keepOpen({ context: options, client, request: get, events, lost: finish })),
+      Effect.zipRight(HttpPush.keepOpen({ context: options, client, request: get, events, lost: end })),
       Effect.interruptible,
       Effect.forkScoped
     )

@@ -22,6 +22,8 @@ export interface Message {
 /** What a wire tells while it is open. None of these may throw. */
 export interface WireEvents {
   readonly message: (message: Message) => void
+  /** Nothing more can be sent, but what was sent may still be answered. `closed` follows. */
+  readonly closing: (reason: Errors.ConnectionError) => void
   /** Said once, and last. */
   readonly closed: (reason: Errors.ConnectionError) => void
   /** The state of the channel for what the server says unasked. */

@@ -30,7 +30,7 @@ export const openStdio = (
 ) =>
   Effect.gen(function* () {
     const facts = { env: process.env, platform: process.platform, path: yield* host.loginPath }
-    const env = StdioCommand.environment(config, facts, host.runTag)
+    const env = StdioCommand.environment(config, facts, yield* host.runTag)
     return yield* StdioWire.open({
       server: context.server,
       scrub: context.scrub,

@@ -60,14 +60,21 @@ export const ofManagement = (tool: string): string => plain({ server: management
  * @category naming
  */
 export const namer = (configured: Iterable<string>): ((ref: Ref) => string) => {
-  const servers = [...new Set(configured)]
+  const servers = new Set(configured)
+  const isOther = (server: string, { server: own }: Ref) =>
+    server === managementPrefix || (server !== own && servers.has(server))
   return (ref) => {
     const name = plain(ref)
-    const ambiguous =
-      name.startsWith(`${managementPrefix}_`) ||
-      servers.some((other) => other !== ref.server && name.startsWith(`${other}_`))
+    const ambiguous = beginnings(name).some((beginning) => isOther(beginning, ref))
     return valid.test(name) && !ambiguous && !hashSuffix.test(name) ? name : hashed(ref)
   }
+}
+
+/** What stands before each underscore. */
+const beginnings = (name: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  for (let end = name.indexOf("_"); end !== -1; end = name.indexOf("_", end + 1)) found.push(name.slice(0, end))
+  return found
 }
 
 const hashed = (ref: Ref): string => {

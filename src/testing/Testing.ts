@@ -6,3 +6,4 @@
  */
 export * as FakeConnector from "./FakeConnector.js"
 export * as ScriptedServer from "./ScriptedServer.js"
+export * as Simulation from "./Simulation.js"

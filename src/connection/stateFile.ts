@@ -1,0 +1,92 @@
+/**
+ * The files of the state directory: JSON with a version, for nobody but the user, and whole or not there at all.
+ */
+import { randomUUID } from "node:crypto"
+import { constants } from "node:fs"
+import { link, mkdir, open, rename, rm, writeFile } from "node:fs/promises"
+import { dirname } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+
+/** The version that we write, and the only one that we read. */
+export const version = 1
+
+export type Found =
+  | { readonly _tag: "Absent" }
+  /** The system does not let us. */
+  | { readonly _tag: "Unreadable" }
+  /** Nothing that one of us has written, or not the whole of it. */
+  | { readonly _tag: "Corrupt" }
+  /** Written by a later one of us: not to be touched. */
+  | { readonly _tag: "Newer" }
+  | { readonly _tag: "Found"; readonly content: unknown }
+
+/** What a file says. One that is larger than the limit is none of ours. */
+export const read = (path: string, maxBytes: number): Effect.Effect<Found> =>
+  Effect.tryPromise({ try: () => readText(path, maxBytes), catch: codeOf }).pipe(
+    Effect.map(parse),
+    Effect.catchAll((code) => Effect.succeed<Found>({ _tag: code === "ENOENT" ? "Absent" : "Unreadable" }))
+  )
+
+const readText = async (path: string, maxBytes: number): Promise<string> => {
+  // a pipe of that name must not make us wait for whoever writes into it
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const { size } = await file.stat().then((found) => (found.isFile() ? found : { size: Infinity }))
+    return size <= maxBytes ? await file.readFile("utf8") : ""
+  } finally {
+    await file.close()
+  }
+}
+
+const parse = (text: string): Found => {
+  try {
+    const content: unknown = JSON.parse(text)
+    if (!Predicate.hasProperty(content, "version") || typeof content.version !== "number") return { _tag: "Corrupt" }
+    if (content.version > version) return { _tag: "Newer" }
+    return content.version === version ? { _tag: "Found", content } : { _tag: "Corrupt" }
+  } catch {
+    return { _tag: "Corrupt" }
+  }
+}
+
+/**
+ * Puts a file in place of the one that is there, if there is one. Missing directories are made. Fails with what the system
+ * calls the error.
+ */
+export const write = (path: string, text: string): Effect.Effect<void, string> =>
+  prepared(path, text, (temporary) => rename(temporary, path))
+
+/** Makes a file unless there is one already, which then stays: of several who try at once, one succeeds. */
+export const create = (path: string, text: string): Effect.Effect<void, string> =>
+  prepared(path, text, (temporary) =>
+    link(temporary, path)
+      // not every file system can give a file a second name
+      .catch((error) => (codeOf(error) === "EEXIST" ? undefined : writeFile(path, text, { mode: 0o600, flag: "wx" })))
+      .catch((error) => (codeOf(error) === "EEXIST" ? undefined : Promise.reject(error)))
+  )
+
+/** Not to be interrupted: what was begun would go on, and might overtake what comes later. */
+const prepared = (path: string, text: string, place: (temporary: string) => Promise<unknown>) =>
+  Effect.uninterruptible(
+    Effect.tryPromise({
+      try: async () => {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+        const temporary = `${path}.${randomUUID()}.tmp`
+        try {
+          await writeFile(temporary, text, { mode: 0o600, flag: "wx" })
+          await place(temporary)
+        } finally {
+          await rm(temporary, { force: true })
+        }
+      },
+      catch: codeOf
+    })
+  )
+
+/** Takes a file away, if it is there and can be. */
+export const remove = (path: string): Effect.Effect<void> =>
+  Effect.ignore(Effect.tryPromise({ try: () => rm(path, { force: true }), catch: codeOf }))
+
+const codeOf = (error: unknown): string =>
+  Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "unknown"

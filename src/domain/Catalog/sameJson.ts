@@ -1,0 +1,35 @@
+/** Deeper values are not looked into: they count as different, and the stack stays small. */
+const maxDepth = 500
+
+/**
+ * Whether two values are the same JSON. The order of keys does not matter. On doubt they are different, which costs a little
+ * work; the other mistake would keep something outdated.
+ */
+export const sameJson = (a: unknown, b: unknown): boolean => same(a, b, 0)
+
+const same = (a: unknown, b: unknown, depth: number): boolean => {
+  if (a === b) return true
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || depth >= maxDepth) return false
+  if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b, depth + 1)
+  return isPlain(a) && isPlain(b) && sameEntries(a, b, depth + 1)
+}
+
+/** Of other objects, the keys do not say what is in them. */
+const isPlain = (value: object): value is Readonly<Record<string, unknown>> => {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+const sameItems = (a: ReadonlyArray<unknown>, b: ReadonlyArray<unknown>, depth: number): boolean =>
+  a.length === b.length && a.every((item, index) => same(item, b[index], depth))
+
+const sameEntries = (
+  a: Readonly<Record<string, unknown>>,
+  b: Readonly<Record<string, unknown>>,
+  depth: number
+): boolean => {
+  const keys = Object.keys(a)
+  return (
+    keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key], depth))
+  )
+}

@@ -1,0 +1,100 @@
+/**
+ * Checks the arguments of a call against the tool's schema, before anything is sent. The schema comes from a server: it may be
+ * of any draft, wrong, enormous or made to hang us. On doubt the arguments pass, since the server checks them, too.
+ */
+import { Ajv, MissingRefError, type Options } from "ajv"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import type { Issue } from "../domain/Issue.js"
+import type { JsonSchema } from "../domain/Protocol.js"
+import { isHeavy, makeGuard, watched } from "./ArgumentCheck/guard.js"
+import { issuesOf } from "./ArgumentCheck/issues.js"
+import { tolerant } from "./ArgumentCheck/tolerant.js"
+import { cut, quoted } from "./ArgumentCheck/words.js"
+
+export type Check =
+  | {
+      readonly _tag: "Usable"
+      /** What is wrong with the arguments, at most 20 issues, never with a value in them. Does not change the arguments. */
+      readonly issuesOf: (args: Readonly<Record<string, unknown>>) => ReadonlyArray<Issue>
+    }
+  | { readonly _tag: "Unusable"; readonly reason: string }
+const maxSize = 1_000_000
+const maxDepth = 200
+/** The longest time that compiling a schema may take. */
+const compileMillis = 1_000
+
+const checks = new WeakMap<JsonSchema, Check>()
+
+/** Prepared once for each schema object. Nothing throws, nothing is fetched. */
+export const forSchema = (schema: JsonSchema): Check => {
+  const check = checks.get(schema) ?? prepare(schema)
+  checks.set(schema, check)
+  return check
+}
+
+const unusable = (reason: string): Check => ({ _tag: "Unusable", reason })
+
+const prepare = (schema: JsonSchema): Check => {
+  try {
+    if (isDeeper(schema, maxDepth)) return unusable(`the schema has more than ${maxDepth} levels`)
+    if (JSON.stringify(schema).length > maxSize) return unusable("the schema is larger than 1 MB")
+    return watched(() => compile(tolerant(schema) as JsonSchema), compileMillis)
+  } catch (error) {
+    return unusable(reasonOf(error))
+  }
+}
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((below) => isDeeper(below, levels - 1)))
+
+const reasonOf = (error: unknown): string =>
+  error instanceof MissingRefError
+    ? `the schema refers to ${quoted(error.missingRef || "#")}, which is not part of it and is not fetched`
+    : `the schema cannot be compiled: ${cut(error instanceof Error ? error.message : "unknown reason", 200)}`
+
+const options: Options = {
+  allErrors: true,
+  logger: false,
+  meta: false,
+  // a property may be called "constructor"
+  ownProperties: true,
+  strict: false,
+  // formats are hints to a model; what is one differs from server to server
+  validateFormats: false,
+  validateSchema: false,
+  verbose: true
+}
+
+const drafts = [Ajv2020, Ajv] as const
+
+/** Servers often write draft-07 without saying so: what one draft cannot compile, the other one may. */
+const compile = (schema: JsonSchema): Check => {
+  const old = /draft-0[3467]/.test(String(schema.$schema))
+  const failures: Array<unknown> = []
+  for (const Draft of old ? drafts.toReversed() : drafts) {
+    const guard = makeGuard()
+    try {
+      // an instance for each schema: their ids may be the same, and it is gone when the schema is
+      const validate = new Draft({ ...options, code: { regExp: guard.engine } }).compile(schema)
+      if ("$async" in validate) return unusable("the schema is asynchronous")
+      const run = isHeavy(schema) ? guard.watch : <A>(check: () => A) => check()
+      return {
+        _tag: "Usable",
+        issuesOf: (args) => {
+          if (guard.isSlow()) return []
+          try {
+            return run(() => (validate(args) ? [] : issuesOf(validate.errors ?? [], args, schema)))
+          } catch {
+            // it takes too long, or the schema refers to itself without end
+            return []
+          }
+        }
+      }
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  throw failures[0]
+}

@@ -1,0 +1,230 @@
+/**
+ * Requests to servers: finding the right one, waiting until it is ready, sending, and what is done when that goes wrong.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type * as Tracer from "effect/Tracer"
+import type { RequestError } from "../connection/Session.js"
+import * as Catalog from "../domain/Catalog.js"
+import * as Errors from "../domain/Errors.js"
+import type { Issue } from "../domain/Issue.js"
+import { nearest } from "../domain/nearest.js"
+import * as Protocol from "../domain/Protocol.js"
+import * as ArgumentCheck from "./ArgumentCheck.js"
+import { type Hub, monotonic } from "./Hub.js"
+import type { Link } from "./Link.js"
+import type { CallOptions, Shape } from "./model.js"
+import { type Ask, request } from "./request.js"
+import type { Roster } from "./Roster.js"
+import type { ServerActor } from "./ServerActor.js"
+import { traced, traceMeta } from "./trace.js"
+
+export type Calls = Pick<Shape, "callTool" | "callServerTool" | "readResource" | "getPrompt" | "complete">
+
+type Arguments = Readonly<Record<string, unknown>>
+
+export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls => {
+  const now = () => monotonic(hub.clock)
+
+  /** What both clocks and the wait are, by the options of the call and the config there is now. */
+  const limits = (actor: ServerActor, options: CallOptions | undefined) => {
+    const timeout = actor.definition().config?.timeout
+    const millis = (input: Duration.DurationInput | undefined, otherwise: number) =>
+      input === undefined ? otherwise : Duration.toMillis(input)
+    return {
+      started: now(),
+      idle: millis(options?.idleTimeout, timeout?.call ?? 0),
+      total: millis(options?.totalTimeout, timeout?.total ?? 0),
+      waitForReady: millis(options?.waitForReady, defaultWait)
+    }
+  }
+
+  const find = (name: string): Effect.Effect<ServerActor, Errors.ServerNotFound | Errors.SupervisorClosed> => {
+    const actor = roster.get(name)
+    if (actor !== undefined) return Effect.succeed(actor)
+    return Effect.fail(isClosed() ? new Errors.SupervisorClosed() : roster.notFound(name))
+  }
+
+  // --- tools --------------------------------------------------------------------------------------------------------
+
+  const toolNotFound = (tool: string, agent: string | undefined, actor?: ServerActor) => {
+    const { revision, tools } = roster.catalog.forAgent(agent)
+    const names =
+      actor === undefined
+        ? tools.map(({ name }) => name)
+        : tools.filter(({ server }) => server === actor.name).map(({ rawName }) => rawName)
+    return new Errors.ToolNotFound({ tool, server: actor?.name, revision, nearest: nearest(tool, names) })
+  }
+
+  const invalid = (actor: ServerActor, tool: Protocol.Tool, args: Arguments): Errors.InvalidArguments | undefined => {
+    const check = ArgumentCheck.forSchema(tool.inputSchema)
+    if (check._tag === "Unusable") {
+      actor.diagnose({
+        severity: "warning",
+        code: "schema_not_checked",
+        message: `arguments of ${tool.rawName} are sent unchecked, its input schema cannot be used: ${check.reason}`,
+        subject: tool.rawName
+      })
+      return undefined
+    }
+    const issues = check.issuesOf(args)
+    if (!isNonEmpty(issues)) return undefined
+    return new Errors.InvalidArguments({ server: actor.name, subject: tool.rawName, issues })
+  }
+
+  const invoke = (
+    span: Tracer.Span,
+    actor: ServerActor,
+    known: Protocol.Tool | undefined,
+    rawName: string,
+    args: Arguments,
+    options: CallOptions | undefined
+  ): Effect.Effect<Protocol.CallToolResult, Errors.CallError> =>
+    Effect.suspend(() => {
+      const clocks = limits(actor, options)
+      let tool = known
+      const early = known === undefined ? undefined : invalid(actor, known, args)
+      /** By now the server may be another, with other tools. */
+      const refusal = () => {
+        const current = Catalog.find(roster.catalog.forAgent(options?.agent), actor.name, rawName)
+        if (current === undefined) return toolNotFound(rawName, options?.agent, actor)
+        if (current === tool) return undefined
+        tool = current
+        return invalid(actor, current, args)
+      }
+      const ask: Ask<Protocol.CallToolResult, Errors.CallError> = {
+        started: clocks.started,
+        total: clocks.total,
+        waitForReady: clocks.waitForReady,
+        refusal,
+        isSafe: () => options?.replay !== "never" && Protocol.isSafeToRepeat(tool?.annotations),
+        isRepeatable: options?.replay !== "never",
+        send: (link, remaining) =>
+          Effect.suspend(() => {
+            span.attribute("mcp.attempt", link.generation)
+            return link.session.callTool(rawName, args, {
+              idleTimeout: Math.min(clocks.idle, remaining),
+              totalTimeout: remaining,
+              onProgress: options?.onProgress,
+              meta: traceMeta(span)
+            })
+          })
+      }
+      return Effect.onExit(early === undefined ? request(hub, actor, ask) : Effect.fail(early), (exit) =>
+        Effect.sync(() => {
+          const outcome = outcomeOf(exit)
+          const ms = Math.round(now() - clocks.started)
+          actor.metrics.settled(outcome, ms)
+          hub.events.publish({ type: "CallSettled", server: actor.name, tool: rawName, outcome, ms })
+        })
+      )
+    })
+
+  /**
+   * The server and tool of a public name. A server that never told its tools is asked for them first, if the name looks like
+   * one of its.
+   */
+  const resolve = (
+    name: string,
+    agent: string | undefined
+  ): Option.Option<{
+    readonly actor: ServerActor
+    readonly tool: Protocol.Tool | undefined
+    readonly rawName: string
+  }> => {
+    const tool = Option.orElse(Catalog.get(roster.catalog.forAgent(agent), name), () =>
+      Catalog.get(roster.catalog.lastKnown(agent), name)
+    )
+    if (Option.isSome(tool)) {
+      return Option.map(Option.fromNullable(roster.get(tool.value.server)), (actor) => ({
+        actor,
+        tool: tool.value,
+        rawName: tool.value.rawName
+      }))
+    }
+    const unknown = roster
+      .all()
+      .filter((actor) => actor.known() === undefined && name.startsWith(`${actor.name}_`))
+      .sort((a, b) => b.name.length - a.name.length)[0]
+    if (unknown === undefined) return Option.none()
+    return Option.some({ actor: unknown, tool: undefined, rawName: name.slice(unknown.name.length + 1) })
+  }
+
+  // --- the rest -----------------------------------------------------------------------------------------------------
+
+  const read = <A>(
+    server: string,
+    send: (
+      link: Link,
+      clocks: { readonly idleTimeout: number; readonly totalTimeout: number }
+    ) => Effect.Effect<A, RequestError>
+  ): Effect.Effect<A, Errors.ReadError> =>
+    Effect.flatMap(find(server), (actor) => {
+      const clocks = limits(actor, undefined)
+      return request<A, Errors.ReadError>(hub, actor, {
+        ...clocks,
+        refusal: () => undefined,
+        isSafe: () => true,
+        isRepeatable: true,
+        send: (link, totalTimeout) => send(link, { idleTimeout: Math.min(clocks.idle, totalTimeout), totalTimeout })
+      })
+    })
+
+  return {
+    callTool: (name, args = {}, options) =>
+      traced("McpSupervisor.callTool", { "mcp.tool": name }, (span) => {
+        const found = resolve(name, options?.agent)
+        if (Option.isNone(found)) {
+          return Effect.fail(isClosed() ? new Errors.SupervisorClosed() : toolNotFound(name, options?.agent))
+        }
+        const { actor, rawName, tool } = found.value
+        span.attribute("mcp.server", actor.name)
+        return invoke(span, actor, tool, rawName, args, options)
+      }),
+
+    callServerTool: (server, tool, args = {}, options) =>
+      traced("McpSupervisor.callServerTool", { "mcp.server": server, "mcp.tool": tool }, (span) =>
+        Effect.flatMap(find(server), (actor) => {
+          const known = Catalog.find(roster.catalog.forAgent(options?.agent), server, tool)
+          const hasListed = actor.source() !== undefined
+          if (known === undefined && hasListed) return Effect.fail(toolNotFound(tool, options?.agent, actor))
+          return invoke(span, actor, known, tool, args, options)
+        })
+      ),
+
+    readResource: (server, uri) =>
+      traced("McpSupervisor.readResource", { "mcp.server": server }, () =>
+        read(server, (link, clocks) => link.session.readResource(uri, clocks))
+      ),
+
+    getPrompt: (server, name, args = {}) =>
+      traced("McpSupervisor.getPrompt", { "mcp.server": server }, () => {
+        const prompt = roster.catalog.current
+          .get()
+          .prompts.find((prompt) => prompt.server === server && prompt.name === name)
+        const issues = (prompt?.arguments ?? [])
+          .filter((argument) => argument.required === true && !Object.hasOwn(args, argument.name))
+          .map((argument): Issue => ({ path: [argument.name], expected: "a string", found: "nothing" }))
+        if (isNonEmpty(issues)) return Effect.fail(new Errors.InvalidArguments({ server, subject: name, issues }))
+        return read(server, (link, clocks) => link.session.getPrompt(name, args, clocks))
+      }),
+
+    complete: (server, asked) =>
+      traced("McpSupervisor.complete", { "mcp.server": server }, () =>
+        read(server, (link, clocks) => link.session.complete(asked, clocks))
+      )
+  }
+}
+
+/** Milliseconds. */
+const defaultWait = 10_000
+
+const isNonEmpty = <A>(values: ReadonlyArray<A>): values is readonly [A, ...Array<A>] => values.length > 0
+
+const outcomeOf = (exit: Exit.Exit<Protocol.CallToolResult, Errors.CallError>): string =>
+  Exit.match(exit, {
+    onSuccess: ({ isError }) => (isError === true ? "error" : "ok"),
+    onFailure: (cause) => (cause._tag === "Fail" ? cause.error._tag : "interrupted")
+  })

@@ -1,0 +1,111 @@
+/**
+ * Lets so many in at a time and the others wait in line, first come, first served.
+ */
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+
+export interface Gate {
+  /** Whether one could go in at once; then one has. */
+  readonly tryEnter: () => boolean
+  /** Waits in line for so many milliseconds, unless the line is too long. */
+  readonly enter: (patience: number) => Effect.Effect<"in" | "full" | "late">
+  /** Each who went in has to leave once. */
+  readonly leave: () => void
+  readonly resize: (limit: number) => void
+  readonly waiting: () => number
+}
+
+interface Place {
+  admit: () => void
+  giveUp: () => void
+  admitted: boolean
+}
+
+export const make = (limit: number, maxWaiting: number): Gate => {
+  const line = new Set<Place>()
+  let inside = 0
+
+  const admitNext = () => {
+    for (const place of line) {
+      if (inside >= limit) return
+      line.delete(place)
+      inside += 1
+      place.admitted = true
+      place.admit()
+    }
+  }
+
+  const leave = () => {
+    inside -= 1
+    admitNext()
+  }
+
+  const tryEnter = () => {
+    if (inside >= limit || line.size > 0) return false
+    inside += 1
+    return true
+  }
+
+  const wait = (patience: number): Effect.Effect<"in" | "late"> =>
+    Effect.gen(function* () {
+      const place: Place = { admit: () => {}, giveUp: () => {}, admitted: false }
+      const timer = Number.isFinite(patience)
+        ? yield* Effect.fork(
+            Effect.delay(
+              Effect.sync(() => place.giveUp()),
+              patience
+            )
+          )
+        : undefined
+      const outcome = yield* Effect.async<"in" | "late">((resume) => {
+        place.admit = () => resume(Effect.succeed("in"))
+        // whoever is admitted at the last moment is in
+        place.giveUp = () => {
+          if (line.delete(place)) resume(Effect.succeed("late"))
+        }
+        line.add(place)
+      }).pipe(
+        // an interrupt may come after it was admitted and before it knows
+        Effect.onInterrupt(() =>
+          Effect.sync(() => {
+            if (place.admitted) leave()
+            else line.delete(place)
+          })
+        )
+      )
+      if (timer !== undefined) yield* Fiber.interruptFork(timer)
+      return outcome
+    })
+
+  return {
+    tryEnter,
+    enter: (patience) =>
+      Effect.suspend(() => {
+        if (tryEnter()) return Effect.succeed("in")
+        return line.size >= maxWaiting ? Effect.succeed("full") : wait(patience)
+      }),
+    leave,
+    resize: (next) => {
+      limit = next
+      admitNext()
+    },
+    waiting: () => line.size
+  }
+}
+
+/** Runs something inside a gate whose line has no end. It may leave before it is through. */
+export const within = <A, E, R>(
+  gate: Gate,
+  run: (leave: Effect.Effect<void>) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(restore(gate.enter(Number.POSITIVE_INFINITY)), () => {
+      let inside = true
+      const leave = Effect.sync(() => {
+        if (!inside) return
+        inside = false
+        gate.leave()
+      })
+      return Effect.ensuring(restore(run(leave)), leave)
+    })
+  )

@@ -1,0 +1,138 @@
+/**
+ * One connection of a server, from the moment it is usable: what it lists, who uses it, and whether it still may be used.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
+import type * as Scope from "effect/Scope"
+import type { Session } from "../connection/Session.js"
+import * as Catalog from "../domain/Catalog.js"
+import type { Diagnostic } from "../domain/Diagnostic.js"
+import type { ConnectionError } from "../domain/Errors.js"
+import type * as Lifecycle from "../domain/Lifecycle.js"
+import type * as Protocol from "../domain/Protocol.js"
+import type { Found } from "./discover.js"
+
+export interface Link {
+  readonly generation: number
+  readonly session: Session
+  /** Of everything that is done for this connection. */
+  readonly scope: Scope.Scope
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+
+  listings: Catalog.Listings
+  readonly lists: Map<Protocol.ListKind, ListState>
+
+  /** Requests that wait for their answer. */
+  calls: number
+  /** Readers of resource updates. */
+  subscriptions: number
+  /** Lists being fetched. */
+  fetching: number
+  /** When somebody used it last. */
+  usedAt: number
+  /** When the server last gave a sign of life. */
+  heardAt: number
+
+  /** Done when it takes no more requests. */
+  readonly retired: Deferred.Deferred<void>
+  isRetired: boolean
+  /** Told when the last request of a retired link has ended. */
+  onDrained: (() => void) | undefined
+  /** Done when it is found to be of no more use. */
+  readonly condemned: Deferred.Deferred<ConnectionError>
+  /** Whether it is being asked for a sign of life. */
+  isProbing: boolean
+}
+
+/** What is known about one of its lists. */
+export interface ListState {
+  readonly diagnostics: ReadonlyArray<Diagnostic>
+  readonly fetchedAt: number
+  readonly ttl: number | undefined
+  readonly isStale: boolean
+}
+
+export const make = (options: {
+  readonly generation: number
+  readonly session: Session
+  readonly scope: Scope.Scope
+  readonly now: () => number
+  readonly found: ReadonlyArray<Found>
+}): Link => {
+  const { found, generation, now, scope, session } = options
+  const link: Link = {
+    generation,
+    session,
+    scope,
+    now,
+    listings: Catalog.noListings,
+    lists: new Map(),
+    calls: 0,
+    subscriptions: 0,
+    fetching: 0,
+    usedAt: now(),
+    heardAt: now(),
+    retired: Deferred.unsafeMake(FiberId.none),
+    isRetired: false,
+    onDrained: undefined,
+    condemned: Deferred.unsafeMake(FiberId.none),
+    isProbing: false
+  }
+  for (const each of found) learn(link, each)
+  return link
+}
+
+/** Takes over what a server said about one of its lists. What it could not tell stays as it was. */
+export const learn = (link: Link, { diagnostics, isStale, kind, listings, ttl }: Found): void => {
+  link.listings = Catalog.retain(link.listings, { ...link.listings, ...listings })
+  link.lists.set(kind, { diagnostics, fetchedAt: link.now(), ttl, isStale })
+}
+
+export const diagnostics = (link: Link): ReadonlyArray<Diagnostic> =>
+  [...link.lists.values()].flatMap((list) => list.diagnostics)
+
+/** What the status tells of it. */
+export const info = (link: Link, push: Protocol.Push): Lifecycle.LinkInfo => {
+  const { era, instructions, protocolVersion, serverInfo, transport } = link.session.info
+  const { prompts, resources, tools } = link.listings
+  return {
+    transport,
+    protocolVersion,
+    era,
+    ...(serverInfo === undefined ? {} : { serverInfo }),
+    ...(instructions === undefined ? {} : { instructions }),
+    tools: tools.length,
+    resources: resources.length,
+    prompts: prompts.length,
+    push
+  }
+}
+
+/** Whether somebody would miss it. */
+export const isBusy = (link: Link): boolean => link.calls > 0 || link.subscriptions > 0 || link.fetching > 0
+
+/** Takes no more requests, and says when the last one has ended. */
+export const retire = (link: Link, onDrained: () => void): void => {
+  link.isRetired = true
+  link.onDrained = onDrained
+  Deferred.unsafeDone(link.retired, Effect.void)
+  if (link.calls === 0) onDrained()
+}
+
+export const condemn = (link: Link, reason: ConnectionError): void =>
+  Deferred.unsafeDone(link.condemned, Effect.succeed(reason))
+
+/** A request begins. Until it ends, the link is neither put to rest nor drained. */
+export const enter = (link: Link): void => {
+  link.calls += 1
+}
+
+/** A request has ended, with an answer or without. */
+export const leave = (link: Link, answered: boolean): void => {
+  link.calls -= 1
+  link.usedAt = link.now()
+  if (answered) link.heardAt = link.usedAt
+  if (link.calls === 0) link.onDrained?.()
+}

@@ -1,0 +1,89 @@
+/**
+ * Fetches a list again when it has changed. However often it changes meanwhile, that is one more time afterwards; and a server
+ * that changes it all the time is asked more and more seldom.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { RequestError } from "../connection/Session.js"
+import type * as Protocol from "../domain/Protocol.js"
+import { failedList, type Found, list } from "./discover.js"
+import * as Link from "./Link.js"
+
+export interface Refresher {
+  readonly refresh: (kind: Protocol.ListKind) => Effect.Effect<void>
+}
+
+/** The pause after a list was fetched, before it is fetched again; it doubles as long as there is always a reason to. */
+const firstPause = Duration.millis(250)
+const longestPause = Duration.seconds(30)
+
+export const make = (
+  link: Link.Link,
+  /** Told after each time. */
+  onFound: (found: Found) => void
+): Refresher => {
+  const wanted = new Set<Protocol.ListKind>()
+  const running = new Set<Protocol.ListKind>()
+
+  const fetch = (kind: Protocol.ListKind): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      wanted.delete(kind)
+      link.fetching += 1
+      return list(link.session, kind)
+    }).pipe(
+      Effect.ensuring(
+        Effect.sync(() => {
+          link.fetching -= 1
+        })
+      ),
+      Effect.match({
+        onSuccess: (found) => {
+          link.heardAt = link.now()
+          Link.learn(link, found)
+          onFound(found)
+        },
+        onFailure: (error) => {
+          // what was listed before stays
+          const found: Found = {
+            kind,
+            listings: {},
+            diagnostics: [failedList(kind, error)],
+            ttl: undefined,
+            isStale: true
+          }
+          Link.learn(link, found)
+          onFound(found)
+          if (isWorthAnother(error)) wanted.add(kind)
+        }
+      })
+    )
+
+  const run = (kind: Protocol.ListKind, pause: Duration.Duration): Effect.Effect<void> =>
+    fetch(kind).pipe(
+      Effect.zipRight(Effect.sleep(pause)),
+      Effect.flatMap(() =>
+        wanted.has(kind) ? run(kind, Duration.min(longestPause, Duration.times(pause, 2))) : Effect.void
+      )
+    )
+
+  return {
+    refresh: (kind) =>
+      Effect.suspend(() => {
+        wanted.add(kind)
+        if (running.has(kind)) return Effect.void
+        running.add(kind)
+        return run(kind, firstPause).pipe(
+          Effect.ensuring(Effect.sync(() => running.delete(kind))),
+          Effect.forkIn(link.scope),
+          Effect.asVoid
+        )
+      })
+  }
+}
+
+/** Not if the connection is over: the next one begins with all lists. */
+const isWorthAnother = (error: RequestError): boolean =>
+  error._tag === "ProtocolError" ||
+  error._tag === "InvalidResult" ||
+  error._tag === "RateLimited" ||
+  error._tag === "CallTimeout"

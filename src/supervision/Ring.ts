@@ -1,0 +1,83 @@
+/**
+ * The last so many values, numbered from 1 without gaps. Each reader has its own place in it and takes what it wants when it
+ * wants: nothing waits for a slow one, and nothing is kept for it alone.
+ */
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+
+export interface Ring<A> {
+  readonly push: (value: A) => void
+  /** The number the next value gets. */
+  readonly next: () => number
+  /** From the value of this number on, which is asked for when the stream starts. */
+  readonly from: (first: () => number) => Stream.Stream<A>
+  /** Ends all streams, after what is still there for them. */
+  readonly end: () => void
+}
+
+/** How many values a reader takes at once. */
+const chunkSize = 256
+
+export const make = <A>(options: {
+  readonly capacity: number
+  /** What a reader gets instead of what is no longer there. Nothing, if absent. */
+  readonly missed?: ((from: number, to: number) => A) | undefined
+}): Ring<A> => {
+  const { capacity, missed } = options
+  const kept: Array<A> = []
+  const waiting = new Set<() => void>()
+  let next = 1
+  let ended = false
+
+  const wake = () => {
+    const readers = [...waiting]
+    waiting.clear()
+    for (const resume of readers) resume()
+  }
+
+  const news = Effect.async<void>((resume) => {
+    const wakeUp = () => resume(Effect.void)
+    waiting.add(wakeUp)
+    return Effect.sync(() => waiting.delete(wakeUp))
+  })
+
+  const take = (reader: { at: number }): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
+    Effect.suspend(() => {
+      const oldest = Math.max(1, next - capacity)
+      if (reader.at < oldest) {
+        const from = reader.at
+        reader.at = oldest
+        if (missed !== undefined) return Effect.succeed(Chunk.of(missed(from, oldest - 1)))
+      }
+      if (reader.at < next) {
+        const end = Math.min(next, reader.at + chunkSize)
+        const values: Array<A> = []
+        for (; reader.at < end; reader.at++) values.push(kept[reader.at % capacity]!)
+        return Effect.succeed(Chunk.unsafeFromArray(values))
+      }
+      return ended ? Effect.fail(Option.none()) : Effect.zipRight(news, take(reader))
+    })
+
+  return {
+    push: (value) => {
+      if (ended) return
+      kept[next % capacity] = value
+      next += 1
+      if (waiting.size > 0) wake()
+    },
+    next: () => next,
+    from: (first) =>
+      Stream.suspend(() => {
+        const wanted = first()
+        // a number nobody has given out yet, or none at all
+        const at = Number.isFinite(wanted) ? Math.min(Math.max(1, Math.floor(wanted)), next) : next
+        return Stream.repeatEffectChunkOption(take({ at }))
+      }),
+    end: () => {
+      ended = true
+      wake()
+    }
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * The life of one server. Everything that happens to it comes into one inbox; one loop takes it out, lets the lifecycle
+ * decide, writes down the new state, and starts what is to be done. It never waits for any of that.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as FiberHandle from "effect/FiberHandle"
+import * as FiberId from "effect/FiberId"
+import * as FiberMap from "effect/FiberMap"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import type * as Scope from "effect/Scope"
+import * as Catalog from "../domain/Catalog.js"
+import type { Diagnostic } from "../domain/Diagnostic.js"
+import * as Lifecycle from "../domain/Lifecycle.js"
+import type * as Protocol from "../domain/Protocol.js"
+import * as Cell from "./Cell.js"
+import type { Definition } from "./Definition.js"
+import { faultText } from "./faultText.js"
+import * as Gate from "./Gate.js"
+import type { Hub } from "./Hub.js"
+import * as Inbox from "./Inbox.js"
+import * as Link from "./Link.js"
+import { lifeOf, type LiveLink, type Owner } from "./linkLife.js"
+import * as Logs from "./logs.js"
+import * as Metrics from "./metrics.js"
+import * as Ring from "./Ring.js"
+
+export interface ServerActor {
+  readonly name: string
+  readonly definition: () => Definition
+  /** Ends when nothing of the server is left. */
+  readonly state: Cell.Cell<Lifecycle.State>
+  readonly gate: Gate.Gate
+  readonly metrics: Metrics.ServerMetrics
+  readonly logs: Ring.Ring<Protocol.LogLine>
+  /** The connection that takes requests, if there is one. */
+  readonly link: () => Link.Link | undefined
+  /** What it listed last. */
+  readonly known: () => Catalog.Listings | undefined
+  /** The same, as far as it is shown: nothing of a server that is gone for longer than a moment. */
+  readonly source: () => Catalog.Source | undefined
+  readonly diagnostics: () => ReadonlyArray<Diagnostic>
+  /** Something to show among the diagnostics, as long as the connection lasts. */
+  readonly diagnose: (diagnostic: Diagnostic) => void
+  readonly send: (event: Inbox.Event) => void
+  /** Sends, and waits until that has been dealt with. */
+  readonly tell: (message: Inbox.Message) => Effect.Effect<void>
+  /** A request on this connection ran out of time: looks whether anybody is there, and returns at once. */
+  readonly suspect: (link: Link.Link) => Effect.Effect<void>
+  /** The life itself. It ends when the server was removed and nothing of it is left. */
+  readonly run: Effect.Effect<void>
+}
+
+/** Tools of a server that went away stay listed for this long while it is being connected again. */
+const grace = 30_000
+
+/** How many lines of its log are kept. */
+const keptLines = 1000
+
+/** How many calls wait for their turn. */
+const maxQueued = 1000
+
+/** How much is kept of what was noticed while it was used. */
+const maxRemarks = 100
+
+export const make = (
+  hub: Hub,
+  options: {
+    readonly definition: Definition
+    /** Its lists as they were kept from an earlier run. */
+    readonly kept?: Catalog.Listings | undefined
+    /** Told when its state, its lists or its diagnostics change. */
+    readonly onChange: (actor: ServerActor) => void
+  }
+): Effect.Effect<ServerActor> =>
+  Effect.gen(function* () {
+    let { definition, kept: known } = options
+    const { name } = definition
+    const now = () => hub.clock.unsafeCurrentTimeMillis()
+    const inbox = yield* Inbox.make
+    const beginning = Lifecycle.start(definition.settings, now())
+    const state = Cell.make(beginning.state)
+    const metrics = Metrics.ofServer(name)
+    const logs = Ring.make<Protocol.LogLine>({ capacity: keptLines })
+    const gate = Gate.make(definition.config?.concurrency ?? 1, maxQueued)
+    const roots = Cell.make(rootsOf(hub, definition))
+    /** Usable connections by generation. The one that is routed takes requests. */
+    const live = new Map<number, LiveLink>()
+    const remarks = new Map<string, Diagnostic>()
+    let graceEnds = 0
+
+    const send = (event: Inbox.Event) => inbox.send({ event })
+
+    const routed = () => live.get(Lifecycle.routed(state.get())?.generation ?? 0)
+
+    const source = (): Catalog.Source | undefined =>
+      known !== undefined && isListed(state.get(), now() < graceEnds)
+        ? { server: name, listings: known, tools: definition.config?.tools ?? noPatterns }
+        : undefined
+
+    const owner: Owner = {
+      server: name,
+      roots,
+      config: () => definition.config,
+      send,
+      onLive: (opened) => void live.set(opened.link.generation, opened),
+      onLog: logs.push,
+      onRefresh: metrics.refreshed
+    }
+
+    const adopt = ({ definition: next, event, kept }: Inbox.Message) => {
+      if (next === undefined) return
+      const change = event?._tag === "ConfigChanged" ? event.change : "settings"
+      // what another server listed, or would have, says nothing about this one
+      if (change === "identity" || (change === "link" && routed() === undefined)) known = kept
+      definition = next
+      gate.resize(next.config?.concurrency ?? 1)
+      roots.set(rootsOf(hub, next))
+    }
+
+    /** The one place where the state is written. */
+    const write = (next: Lifecycle.State) => {
+      const before = state.get()
+      state.set(next)
+      const link = routed()?.link
+      if (link !== undefined) {
+        if (link.generation !== Lifecycle.routed(before)?.generation) remarks.clear()
+        if (known !== undefined) link.listings = Catalog.retain(known, link.listings)
+        known = link.listings
+      }
+      if (isUp(before) && !isUp(next)) graceEnds = now() + grace
+      // who was not expected back does not come back unseen
+      if (!isUp(next) && !isExpected(next)) graceEnds = 0
+      if (next.restarts > before.restarts) metrics.restarted()
+      Metrics.moved(Lifecycle.status(before).status, Lifecycle.status(next).status)
+      options.onChange(actor)
+    }
+
+    /** Until the server is removed, or a fault of ours ends it. Whatever it starts ends with it. */
+    const serveUntilFault = (isFirst: boolean): Effect.Effect<void, never, Scope.Scope> =>
+      Effect.gen(function* () {
+        const links = yield* FiberMap.make<number>()
+        const timers = yield* FiberMap.make<number | "grace">()
+        const saving = yield* FiberHandle.make<void>()
+        yield* Effect.addFinalizer(() => Effect.sync(() => live.clear()))
+        let saved = known
+
+        const wakeAt = (timer: number | "grace", at: number, wake: () => void) =>
+          FiberMap.unsafeSet(timers, timer, hub.fork(Effect.delay(Effect.sync(wake), Math.max(0, at - now()))))
+
+        const schedule = ({ at, id }: Lifecycle.Timer) => wakeAt(id, at, () => send({ _tag: "TimerFired", timer: id }))
+
+        const open = (generation: number) => {
+          const { config } = definition
+          if (config === undefined) return send({ _tag: "Released", generation })
+          const life = Effect.ensuring(
+            lifeOf(hub, owner, generation, config),
+            Effect.sync(() => live.delete(generation))
+          )
+          FiberMap.unsafeSet(links, generation, hub.fork(life))
+        }
+
+        const close = (generation: number) =>
+          Option.map(FiberMap.unsafeGet(links, generation), (fiber) => fiber.unsafeInterruptAsFork(FiberId.none))
+
+        const drain = (generation: number) => {
+          const draining = live.get(generation)?.link
+          if (draining !== undefined) Link.retire(draining, () => send({ _tag: "Drained", generation }))
+        }
+
+        const start = (action: Lifecycle.Action): Effect.Effect<void> => {
+          switch (action._tag) {
+            case "Open":
+              return Effect.sync(() => open(action.generation))
+            case "Close":
+              return Effect.sync(() => close(action.generation))
+            case "Drain":
+              return Effect.sync(() => drain(action.generation))
+            case "ScheduleTimer":
+              return Effect.sync(() => schedule(action.timer))
+            case "CancelTimer":
+              return FiberMap.remove(timers, action.timer)
+            case "RefreshCatalog":
+              return live.get(action.generation)?.refresh(action.list) ?? Effect.void
+            case "PublishStatus":
+              hub.events.publish({ type: "StatusChanged", server: name, from: action.from, to: action.to })
+              return Logs.statusChanged(name, action.from, action.to)
+            case "PublishReplacement":
+              return Effect.sync(() => hub.events.publish({ type: "Replacement", server: name, ...action.replacement }))
+          }
+        }
+
+        /** Keeps what is listed for the next run. */
+        const save = Effect.suspend(() => {
+          const link = routed()?.link
+          const { config } = definition
+          if (link === undefined || config === undefined || link.listings === saved) return Effect.void
+          saved = link.listings
+          const { serverInfo } = link.session.info
+          return FiberHandle.run(saving, hub.store.save(name, config, { serverInfo, listings: saved }))
+        })
+
+        const handle = (message: Inbox.Message) =>
+          Effect.gen(function* () {
+            const random = yield* Random.next
+            adopt(message)
+            const before = state.get()
+            const step =
+              message.event === undefined
+                ? { state: before, actions: [] }
+                : Lifecycle.step(before, { ...message.event, at: now(), random } as Lifecycle.Event)
+            write(step.state)
+            yield* Effect.forEach(step.actions, start, { discard: true })
+            if (isUp(before) && graceEnds > now()) wakeAt("grace", graceEnds, () => inbox.send({}))
+            if (message.definition !== undefined) yield* routed()?.tend ?? Effect.void
+            yield* save
+          })
+
+        if (isFirst) yield* Effect.forEach(beginning.actions, start, { discard: true })
+        else {
+          // all connections are gone: the lifecycle learns it as if they had ended by themselves
+          for (const generation of generationsOf(state.get())) send({ _tag: "Released", generation })
+          Lifecycle.timers(state.get()).forEach(schedule)
+        }
+        while (!Lifecycle.isFinished(state.get())) yield* inbox.next(handle)
+      })
+
+    /** A fault of ours costs this server its connections, and nobody else anything. */
+    const contained = (isFirst: boolean): Effect.Effect<void> =>
+      Effect.catchAllCause(Effect.scoped(serveUntilFault(isFirst)), (cause) => {
+        if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
+        const message = `a fault of the supervisor was contained, please report it: ${faultText(definition.config, cause)}`
+        actor.diagnose({ severity: "error", code: "internal_fault", message })
+        return Effect.zipRight(Logs.fault(name, cause), Effect.delay(contained(false), "1 second"))
+      })
+
+    const actor: ServerActor = {
+      name,
+      definition: () => definition,
+      state,
+      gate,
+      metrics,
+      logs,
+      link: () => routed()?.link,
+      known: () => known,
+      source,
+      diagnostics: () => {
+        const link = routed()?.link
+        return [...definition.diagnostics, ...(link === undefined ? [] : Link.diagnostics(link)), ...remarks.values()]
+      },
+      diagnose: (diagnostic) => {
+        const key = `${diagnostic.code} ${diagnostic.subject ?? ""}`
+        if (remarks.has(key) || remarks.size >= maxRemarks) return
+        remarks.set(key, diagnostic)
+        options.onChange(actor)
+      },
+      send,
+      tell: inbox.tell,
+      suspect: (link) => live.get(link.generation)?.suspect ?? Effect.void,
+      run: Effect.ensuring(
+        Effect.suspend(() => {
+          Metrics.moved(undefined, Lifecycle.status(state.get()).status)
+          return contained(true)
+        }),
+        Effect.sync(() => {
+          Metrics.moved(Lifecycle.status(state.get()).status, undefined)
+          inbox.end()
+          state.end()
+          roots.end()
+          logs.end()
+        })
+      )
+    }
+    return actor
+  })
+
+const noPatterns = {}
+
+/** Connected, or at rest and to be had at any time. */
+const isUp = ({ phase }: Lifecycle.State): boolean => phase._tag === "Serving" || phase._tag === "Resting"
+
+/** Whether it is on its way back without anybody having to do something. */
+const isExpected = (state: Lifecycle.State): boolean => {
+  const pursuit = Lifecycle.pursuit(state)?._tag
+  return pursuit === "Pending" || pursuit === "Opening" || pursuit === "Backoff"
+}
+
+const isListed = (state: Lifecycle.State, inGrace: boolean): boolean => isUp(state) || (inGrace && isExpected(state))
+
+const generationsOf = (state: Lifecycle.State): ReadonlyArray<number> =>
+  [Lifecycle.routed(state)?.generation, Lifecycle.opening(state), state.draining?.generation, ...state.closing].filter(
+    (generation) => generation !== undefined
+  )
+
+const rootsOf = (hub: Hub, { config }: Definition): ReadonlyArray<string> => config?.roots ?? hub.roots

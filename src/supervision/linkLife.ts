@@ -1,0 +1,131 @@
+/**
+ * The life of one connection, from the first attempt until nothing of it is left. What happens to it is told as events of its
+ * generation.
+ */
+import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberHandle from "effect/FiberHandle"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { withinBudget } from "../connection/budget.js"
+import type { Notification } from "../connection/Session.js"
+import { type ConnectionError, UnexpectedFailure } from "../domain/Errors.js"
+import * as Failure from "../domain/Failure.js"
+import type * as Protocol from "../domain/Protocol.js"
+import type { ServerConfig } from "../domain/ServerConfig.js"
+import type { Cell } from "./Cell.js"
+import * as Caretaker from "./caretaker.js"
+import { faultText } from "./faultText.js"
+import type { Hub } from "./Hub.js"
+import type { Event } from "./Inbox.js"
+import * as Link from "./Link.js"
+import * as Logs from "./logs.js"
+import { openLink } from "./openLink.js"
+import * as Refresher from "./Refresher.js"
+
+/** A connection that can be used, and what can be done about it. */
+export interface LiveLink {
+  readonly link: Link.Link
+  readonly refresh: (kind: Protocol.ListKind) => Effect.Effect<void>
+  /** Looks after it anew, with the settings there are now. */
+  readonly tend: Effect.Effect<void>
+  /** Looks whether anybody is there. Returns at once. */
+  readonly suspect: Effect.Effect<void>
+}
+
+/** Whose connection it is. */
+export interface Owner {
+  readonly server: string
+  readonly roots: Cell<ReadonlyArray<string>>
+  /** As it is now. */
+  readonly config: () => ServerConfig | undefined
+  readonly send: (event: Event) => void
+  readonly onLive: (live: LiveLink) => void
+  readonly onLog: (line: Protocol.LogLine) => void
+  readonly onRefresh: () => void
+}
+
+/** No connection takes longer to end, whatever its connector says. */
+const closeBudget = "5 seconds"
+
+export const lifeOf = (hub: Hub, owner: Owner, generation: number, config: ServerConfig): Effect.Effect<void> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const { send, server } = owner
+      const scope = yield* Scope.make()
+      const exit = yield* Effect.exit(restore(Scope.extend(serve(hub, owner, generation, config), scope)))
+      if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) {
+        send({ _tag: "Lost", generation, failure: Failure.fromError(reasonOf(server, config, exit.cause)) })
+      }
+      const closed = yield* withinBudget(closeBudget)(Scope.close(scope, exit))
+      if (Option.isNone(closed)) yield* Logs.warning(server, "mcp.server.close_timeout", { generation })
+    }).pipe(Effect.ensuring(Effect.sync(() => owner.send({ _tag: "Released", generation }))))
+  )
+
+/** Connects, and ends with the reason why the connection is of no more use. */
+const serve = (
+  hub: Hub,
+  owner: Owner,
+  generation: number,
+  config: ServerConfig
+): Effect.Effect<never, ConnectionError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { send, server } = owner
+    const link = yield* openLink(hub, {
+      server,
+      generation,
+      config,
+      roots: owner.roots,
+      onPhase: (phase) => send({ _tag: "PhaseReached", generation, phase }),
+      onLog: owner.onLog
+    })
+    let push = yield* link.session.push
+    const updated = () => send({ _tag: "LinkUpdated", generation, info: Link.info(link, push) })
+    const { refresh } = Refresher.make(link, () => {
+      owner.onRefresh()
+      updated()
+    })
+    const care = (): Caretaker.Care => ({
+      link,
+      config: owner.config() ?? config,
+      clock: hub.clock,
+      refresh,
+      onIdle: () => send({ _tag: "Idle", generation })
+    })
+    const tending = yield* FiberHandle.make<never>()
+    const tend = Effect.asVoid(Effect.suspend(() => FiberHandle.run(tending, Caretaker.tend(care()))))
+    const suspect = Effect.asVoid(
+      Effect.forkIn(
+        Effect.suspend(() => Caretaker.probe(care())),
+        link.scope
+      )
+    )
+
+    const hear = (note: Notification) => {
+      switch (note._tag) {
+        case "ListChanged":
+          return send({ _tag: "ListChanged", generation, list: note.list })
+        case "PushChanged":
+          push = note.push
+          return updated()
+        case "ResourceUpdated":
+          return hub.events.publish({ type: "ResourceUpdated", server, uri: note.uri })
+      }
+    }
+
+    owner.onLive({ link, refresh, tend, suspect })
+    send({ _tag: "Opened", generation, info: Link.info(link, push) })
+    yield* Effect.forkScoped(Stream.runForEach(link.session.notifications, (note) => Effect.sync(() => hear(note))))
+    yield* tend
+    return yield* Effect.flatMap(Effect.raceFirst(link.session.closed, Deferred.await(link.condemned)), Effect.fail)
+  })
+
+/** A fault of ours is told without what must not be told. */
+const reasonOf = (server: string, config: ServerConfig, cause: Cause.Cause<ConnectionError>): ConnectionError =>
+  Option.getOrElse(
+    Cause.failureOption(cause),
+    () => new UnexpectedFailure({ server, detail: faultText(config, cause) })
+  )

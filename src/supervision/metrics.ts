@@ -1,0 +1,58 @@
+/**
+ * All metrics there are. Those of one server carry its name as `mcp.server`.
+ */
+import * as Metric from "effect/Metric"
+import * as MetricBoundaries from "effect/MetricBoundaries"
+import * as MetricLabel from "effect/MetricLabel"
+import type { ServerStatus } from "../domain/ServerStatus.js"
+
+const connections = Metric.gauge("mcp_connections", { description: "servers by status" })
+const restarts = Metric.counter("mcp_restarts_total", {
+  description: "restarts that nobody asked for",
+  incremental: true
+})
+const refreshes = Metric.counter("mcp_catalog_refreshes_total", {
+  description: "lists that were fetched again",
+  incremental: true
+})
+const inFlight = Metric.gauge("mcp_calls_in_flight", { description: "requests that wait for their answer" })
+const queued = Metric.gauge("mcp_calls_queued", { description: "calls that wait for their turn" })
+const latency = Metric.histogram(
+  "mcp_call_duration_ms",
+  MetricBoundaries.exponential({ start: 1, factor: 2, count: 18 }),
+  "time from the call to its end, in milliseconds"
+)
+
+/** The metrics of one server, ready to be set without further ado: calls come by the thousand. */
+export interface ServerMetrics {
+  readonly restarted: () => void
+  readonly refreshed: () => void
+  readonly inFlight: (change: 1 | -1) => void
+  readonly queued: (count: number) => void
+  readonly settled: (outcome: string, ms: number) => void
+}
+
+export const ofServer = (server: string): ServerMetrics => {
+  // the same array each time: by it a metric is found without being looked for
+  const here = [MetricLabel.make("mcp.server", server)]
+  const byOutcome = new Map<string, ReadonlyArray<MetricLabel.MetricLabel>>()
+  const labelsOf = (outcome: string) => {
+    const labels = byOutcome.get(outcome) ?? [...here, MetricLabel.make("outcome", outcome)]
+    byOutcome.set(outcome, labels)
+    return labels
+  }
+  return {
+    restarted: () => restarts.unsafeUpdate(1, here),
+    refreshed: () => refreshes.unsafeUpdate(1, here),
+    inFlight: (change) => inFlight.unsafeModify(change, here),
+    queued: (count) => queued.unsafeUpdate(count, here),
+    settled: (outcome, ms) => latency.unsafeUpdate(ms, labelsOf(outcome))
+  }
+}
+
+/** Counts a server where it is now, and no longer where it was. */
+export const moved = (from: ServerStatus["status"] | undefined, to: ServerStatus["status"] | undefined): void => {
+  if (from === to) return
+  if (from !== undefined) connections.unsafeModify(-1, [MetricLabel.make("status", from)])
+  if (to !== undefined) connections.unsafeModify(1, [MetricLabel.make("status", to)])
+}

@@ -1,0 +1,89 @@
+/**
+ * One attempt to connect: from the wait for its turn until the server's lists are there.
+ */
+import { pathToFileURL } from "node:url"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { Session } from "../connection/Session.js"
+import { type ConnectionError, ConnectTimeout } from "../domain/Errors.js"
+import type * as Protocol from "../domain/Protocol.js"
+import type { ServerConfig } from "../domain/ServerConfig.js"
+import type { AttemptPhase } from "../domain/ServerStatus.js"
+import type { Cell } from "./Cell.js"
+import { listAll, toConnectionError } from "./discover.js"
+import * as Gate from "./Gate.js"
+import { type Hub, monotonic } from "./Hub.js"
+import * as Link from "./Link.js"
+
+export interface Attempt {
+  readonly server: string
+  readonly generation: number
+  readonly config: ServerConfig
+  readonly roots: Cell<ReadonlyArray<string>>
+  readonly onPhase: (phase: AttemptPhase) => void
+  readonly onLog: (line: Protocol.LogLine) => void
+}
+
+/** A server that takes longer than this to start no longer keeps others from starting. */
+const turn = "3 seconds"
+
+export const openLink = (hub: Hub, attempt: Attempt): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
+  inTurn(hub, attempt.config, open(hub, attempt)).pipe(
+    Effect.withSpan("ServerActor.connect", {
+      root: true,
+      captureStackTrace: false,
+      attributes: { "mcp.server": attempt.server, "mcp.attempt": attempt.generation }
+    })
+  )
+
+/** Many processes starting at once, each perhaps loading its program first, would make all of them too slow. */
+const inTurn = <A, E, R>(hub: Hub, config: ServerConfig, open: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  config._tag === "Remote"
+    ? open
+    : Gate.within(hub.spawns, (leave) =>
+        Effect.acquireUseRelease(
+          Effect.fork(Effect.interruptible(Effect.delay(leave, turn))),
+          () => open,
+          Fiber.interruptFork
+        )
+      )
+
+const open = (hub: Hub, attempt: Attempt): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { config, generation, onPhase, server } = attempt
+    const now = () => monotonic(hub.clock)
+    const deadline = now() + config.timeout.connect
+    const scope = yield* Effect.scope
+    const session = yield* connect(hub, attempt)
+    onPhase("discover")
+    const found = yield* listAll(session).pipe(
+      Effect.mapError((error) => toConnectionError(server, error)),
+      Effect.timeoutFail({
+        duration: Math.max(1, deadline - now()),
+        onTimeout: () => new ConnectTimeout({ server, phase: "discover", after: config.timeout.connect })
+      })
+    )
+    return Link.make({ generation, session, scope, now, found })
+  })
+
+const connect = (hub: Hub, attempt: Attempt): Effect.Effect<Session, ConnectionError, Scope.Scope> => {
+  const { config, onLog, onPhase, roots, server } = attempt
+  const { headers } = hub
+  const dial = (config: ServerConfig) =>
+    hub.connector.connect({
+      server,
+      config,
+      handlers: { ...hub.handlers, roots: Stream.map(roots.changes, toRoots) },
+      onPhase: (phase) => Effect.sync(() => onPhase(phase)),
+      onLog
+    })
+  if (headers === undefined || config._tag === "Local") return dial(config)
+  const dialWith = (reason: "connect" | "unauthorized") =>
+    Effect.flatMap(headers(server, reason), (more) => dial({ ...config, headers: { ...config.headers, ...more } }))
+  return Effect.catchTag(dialWith("connect"), "AuthRequired", () => dialWith("unauthorized"))
+}
+
+const toRoots = (directories: ReadonlyArray<string>): ReadonlyArray<Protocol.Root> =>
+  directories.map((directory) => ({ uri: pathToFileURL(directory).href }))

@@ -1,0 +1,53 @@
+/**
+ * A server as it is shown.
+ */
+import { defined } from "../domain/defined.js"
+import type { Diagnostic } from "../domain/Diagnostic.js"
+import * as Lifecycle from "../domain/Lifecycle.js"
+import type { ServerSnapshot } from "../domain/ServerSnapshot.js"
+import * as ServerStatus from "../domain/ServerStatus.js"
+import type { ServerActor } from "./ServerActor.js"
+
+export const snapshotOf = (actor: ServerActor, catalog: ReadonlyArray<Diagnostic>): ServerSnapshot => {
+  const state = actor.state.get()
+  const link = actor.link()
+  const listings = actor.source()?.listings
+  const session = link?.session.info
+  const { config, name, origin } = actor.definition()
+  return {
+    name,
+    origin,
+    status: Lifecycle.status(state),
+    generation: state.generation,
+    restarts: state.restarts,
+    tools: listings?.tools.length ?? 0,
+    resources: listings?.resources.length ?? 0,
+    prompts: listings?.prompts.length ?? 0,
+    diagnostics: [...actor.diagnostics(), ...catalog],
+    ...defined({
+      transport: session?.transport ?? (config?._tag === "Local" ? ("stdio" as const) : undefined),
+      pid: session?.pid,
+      serverInfo: session?.serverInfo,
+      protocolVersion: session?.protocolVersion,
+      instructions: session?.instructions,
+      replacement: Lifecycle.replacement(state)
+    })
+  }
+}
+
+/** Whether there is nothing new to see. */
+export const isSame = (a: ServerSnapshot, b: ServerSnapshot): boolean =>
+  ServerStatus.equals(a.status, b.status) &&
+  a.generation === b.generation &&
+  a.restarts === b.restarts &&
+  a.origin === b.origin &&
+  a.tools === b.tools &&
+  a.resources === b.resources &&
+  a.prompts === b.prompts &&
+  a.pid === b.pid &&
+  a.transport === b.transport &&
+  a.replacement?.generation === b.replacement?.generation &&
+  a.replacement?.error === b.replacement?.error &&
+  a.replacement?.retryAt === b.replacement?.retryAt &&
+  a.diagnostics.length === b.diagnostics.length &&
+  a.diagnostics.every((diagnostic, index) => diagnostic.message === b.diagnostics[index]?.message)

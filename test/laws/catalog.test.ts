@@ -1,0 +1,152 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck as fc } from "effect"
+import * as Catalog from "../../src/domain/Catalog.js"
+import * as ToolName from "../../src/domain/ToolName.js"
+import { runs } from "./runs.js"
+
+const word = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom("a", "b", "_") }),
+  fc.constantFrom("a.b", "a b", "名前", "supervisor", "x".repeat(70), "__proto__")
+)
+const schema = fc.constantFrom<Record<string, unknown>>({}, { type: "object" }, { type: "object", required: ["a"] })
+const listed = fc.record({ name: word, inputSchema: schema })
+const located = fc.record({ uri: word, name: word })
+
+const listings: fc.Arbitrary<Catalog.Listings> = fc.record({
+  tools: fc.array(listed, { maxLength: 5 }),
+  resources: fc.array(located, { maxLength: 3 }),
+  resourceTemplates: fc.array(fc.record({ uriTemplate: word, name: word }), { maxLength: 3 }),
+  prompts: fc.array(fc.record({ name: word, arguments: fc.constant([]) }), { maxLength: 3 })
+})
+
+const globs = fc.dictionary(fc.oneof(word, fc.constantFrom("*", "a*", "*_b")), fc.boolean(), { maxKeys: 3 })
+const sources: fc.Arbitrary<ReadonlyArray<Catalog.Source>> = fc.uniqueArray(
+  fc.record({ server: word, listings, tools: globs }),
+  { maxLength: 5, selector: ({ server }) => server }
+)
+const options = fc.record({ global: globs, agent: fc.option(globs, { nil: undefined }) })
+
+const configured = (sources: ReadonlyArray<Catalog.Source>) => sources.map(({ server }) => server)
+const clone = <A>(value: A): A => JSON.parse(JSON.stringify(value))
+const pairs = (catalog: Catalog.Catalog) =>
+  catalog.tools.map((tool) => JSON.stringify([tool.name, tool.server, tool.rawName]))
+
+describe("a merged catalog", () => {
+  it("has valid names, each once", () =>
+    fc.assert(
+      fc.property(sources, options, (sources, options) => {
+        const { tools } = Catalog.merger({ configured: configured(sources), ...options })(sources, 1).catalog
+        for (const { name } of tools) assert.match(name, /^[A-Za-z0-9_-]{1,64}$/)
+        assert.strictEqual(new Set(tools.map(({ name }) => name)).size, tools.length)
+      }),
+      runs(500)
+    ))
+
+  it("does not depend on the order of the servers", () =>
+    fc.assert(
+      fc.property(sources, options, (sources, options) => {
+        const merge = Catalog.merger({ configured: configured(sources), ...options })
+        assert.sameMembers(pairs(merge(sources, 1).catalog), pairs(merge(sources.toReversed(), 2).catalog))
+      }),
+      runs(500)
+    ))
+
+  it("has the same names, whoever is present", () =>
+    fc.assert(
+      fc.property(sources, options, fc.nat(), (sources, options, without) => {
+        const merge = Catalog.merger({ configured: configured(sources), ...options })
+        const absent = sources[without % Math.max(1, sources.length)]?.server
+        const all = merge(sources, 1).catalog.tools
+        const some = merge(
+          sources.filter(({ server }) => server !== absent),
+          2
+        ).catalog.tools
+        assert.deepStrictEqual(
+          some,
+          all.filter(({ server }) => server !== absent)
+        )
+      }),
+      runs(500)
+    ))
+
+  it("never lists what a filter hides, and lists all else", () =>
+    fc.assert(
+      fc.property(sources, options, (sources, options) => {
+        const { catalog } = Catalog.merger({ configured: configured(sources), ...options })(sources, 1)
+        for (const { listings, server, tools } of sources) {
+          const offered = ToolName.filter({ ...options, server: tools })
+          for (const { name } of listings.tools) {
+            assert.strictEqual(Catalog.find(catalog, server, name) !== undefined, offered({ server, tool: name }))
+          }
+        }
+      }),
+      runs(500)
+    ))
+
+  it("is the same from a merger that remembers as from a fresh one", () =>
+    fc.assert(
+      fc.property(sources, sources, options, (before, after, options) => {
+        const names = [...configured(before), ...configured(after)]
+        const merge = Catalog.merger({ configured: names, ...options })
+        merge(before, 1)
+        const fresh = Catalog.merger({ configured: names, ...options })(after, 2)
+        const remembered = merge(after, 2)
+        assert.deepStrictEqual(remembered, fresh)
+        assert.isTrue(Catalog.same(remembered.catalog, fresh.catalog))
+      }),
+      runs(500)
+    ))
+})
+
+describe("retaining", () => {
+  it("says the same as the new lists", () =>
+    fc.assert(
+      fc.property(listings, listings, (a, b) => assert.deepStrictEqual(Catalog.retain(a, b), b)),
+      runs(500)
+    ))
+
+  it("gives the old lists where they are equal", () =>
+    fc.assert(
+      fc.property(listings, (a) => assert.strictEqual(Catalog.retain(a, clone(a)), a)),
+      runs(500)
+    ))
+
+  it("a second time changes nothing", () =>
+    fc.assert(
+      fc.property(listings, listings, (a, b) => {
+        const once = Catalog.retain(a, b)
+        assert.strictEqual(Catalog.retain(a, once), once)
+      }),
+      runs(500)
+    ))
+})
+
+describe("changes", () => {
+  const merged = (sources: ReadonlyArray<Catalog.Source>) =>
+    Catalog.merger({ configured: configured(sources) })(sources, 1).catalog
+
+  it("of a catalog to itself are none", () =>
+    fc.assert(
+      fc.property(sources, (sources) => {
+        assert.deepStrictEqual(Catalog.changes(merged(sources), merged(sources)), [])
+      }),
+      runs(500)
+    ))
+
+  it("turn the old names into the new ones", () =>
+    fc.assert(
+      fc.property(sources, sources, (a, b) => {
+        const [before, after] = [merged(a), merged(b)]
+        const namesOf = (catalog: Catalog.Catalog) =>
+          catalog.tools.map(({ name, server }) => JSON.stringify([server, name]))
+        const names = new Set(namesOf(before))
+        for (const { added, kind, removed, server } of Catalog.changes(before, after)) {
+          if (kind !== "tools") continue
+          for (const name of removed) assert.isTrue(names.delete(JSON.stringify([server, name])))
+          for (const name of added) names.add(JSON.stringify([server, name]))
+        }
+        assert.sameMembers([...names], namesOf(after))
+      }),
+      runs(500)
+    ))
+})
