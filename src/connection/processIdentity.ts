@@ -138,7 +138,7 @@ export const parseStat = (text: string): Stat | undefined => {
 export const ask = (program: string, ...args: ReadonlyArray<string>): Effect.Effect<string, UnknownException> =>
   Effect.tryPromise(async (signal) => {
     const env = { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin:/usr/sbin:/sbin" }
-    const limits = { timeout: 1000, maxBuffer: 64 * 1024 * 1024, killSignal: "SIGKILL" } as const
+    const limits = { timeout: 1000, maxBuffer: 64 * 1024 * 1024, killSignal: "SIGKILL", windowsHide: true } as const
     const { stdout } = await promisify(execFile)(program, args, { ...limits, env, signal })
     return stdout
   })

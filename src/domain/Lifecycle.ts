@@ -20,6 +20,7 @@ export * from "./Lifecycle/Event.js"
 export {
   type Draining,
   isFinished,
+  isRemoved,
   LinkInfo,
   type Opening,
   opening,

@@ -30,7 +30,7 @@ export const ServerSnapshot = Schema.Struct({
   name: Schema.String,
   origin: Origin,
   status: ServerStatus,
-  /** Of the connection there is, or else of the last one. */
+  /** Of the connection; of a local server always known. */
   transport: Schema.optional(Transport),
   /** Number of the newest attempt to connect; 0 before the first. */
   generation: Schema.Finite,

@@ -105,7 +105,7 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
           Effect.suspend(() => {
             span.attribute("mcp.attempt", link.generation)
             return link.session.callTool(rawName, args, {
-              idleTimeout: Math.min(clocks.idle, remaining),
+              idleTimeout: clocks.idle,
               totalTimeout: remaining,
               onProgress: options?.onProgress,
               meta: traceMeta(span)
@@ -168,7 +168,7 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
         refusal: () => undefined,
         isSafe: () => true,
         isRepeatable: true,
-        send: (link, totalTimeout) => send(link, { idleTimeout: Math.min(clocks.idle, totalTimeout), totalTimeout })
+        send: (link, totalTimeout) => send(link, { idleTimeout: clocks.idle, totalTimeout })
       })
     })
 

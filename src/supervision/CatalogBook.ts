@@ -15,8 +15,8 @@ export interface CatalogBook {
   readonly diagnosticsOf: (server: string) => ReadonlyArray<Diagnostic>
   /** What names and filters depend on has changed. */
   readonly configure: (rules: Rules) => void
-  /** What servers list may have changed. */
-  readonly update: () => void
+  /** What servers list may have changed. Whether it has. */
+  readonly update: () => boolean
 }
 
 export interface Rules {
@@ -26,6 +26,13 @@ export interface Rules {
 }
 
 type Merge = ReturnType<typeof Catalog.merger>
+
+/** What one agent sees, and of which sources. */
+interface View {
+  readonly merge: Merge
+  sources: ReadonlyArray<Catalog.Source> | undefined
+  catalog: Catalog.Catalog
+}
 
 export const make = (options: {
   /** What is listed now, in the order of the servers. */
@@ -39,16 +46,28 @@ export const make = (options: {
   let merge: Merge = Catalog.merger({ configured: [] })
   let sources: ReadonlyArray<Catalog.Source> = []
   let diagnostics: Catalog.Merged["diagnostics"] = new Map()
-  let agents = new Map<string, { readonly merge: Merge; catalog: Catalog.Catalog }>()
+  let agents = new Map<string, View>()
+  /** The newest of all catalogs, everybody's and the agents'. */
+  let revision = current.get().revision
+
+  /** The last answer to what was listed before. */
+  let known:
+    | {
+        readonly globs: ToolName.Globs | undefined
+        readonly sources: ReadonlyArray<Catalog.Source>
+        readonly catalog: Catalog.Catalog
+      }
+    | undefined
 
   const mergerFor = (agent?: ToolName.Globs) =>
     Catalog.merger({ configured: rules.configured, global: rules.tools, agent })
 
   const rebuild = () => {
     const before = current.get()
-    const merged = merge(sources, before.revision + 1)
+    const merged = merge(sources, revision + 1)
     diagnostics = merged.diagnostics
     if (Catalog.same(before, merged.catalog)) return
+    revision += 1
     current.set(merged.catalog)
     options.onChange(Catalog.changes(before, merged.catalog), merged.catalog.revision)
   }
@@ -59,28 +78,45 @@ export const make = (options: {
       const catalog = current.get()
       const globs = agent === undefined ? undefined : rules.agents.get(agent)
       if (agent === undefined || globs === undefined) return catalog
-      const view = agents.get(agent) ?? { merge: mergerFor(globs), catalog: Catalog.empty }
+      const view = agents.get(agent) ?? { merge: mergerFor(globs), sources: undefined, catalog: Catalog.empty }
       agents.set(agent, view)
-      if (view.catalog.revision !== catalog.revision) view.catalog = view.merge(sources, catalog.revision).catalog
+      if (view.sources !== sources) {
+        view.sources = sources
+        const isBehind = view.catalog.revision < catalog.revision
+        const merged = view.merge(sources, isBehind ? catalog.revision : revision + 1).catalog
+        if (!Catalog.same(view.catalog, merged)) view.catalog = merged
+        revision = Math.max(revision, view.catalog.revision)
+      }
       return view.catalog
     },
     lastKnown: (agent) => {
       const globs = agent === undefined ? undefined : rules.agents.get(agent)
-      return mergerFor(globs)(options.allSources(), current.get().revision).catalog
+      const all = options.allSources()
+      if (known === undefined || known.globs !== globs || !isSame(known.sources, all)) {
+        known = { globs, sources: all, catalog: mergerFor(globs)(all, current.get().revision).catalog }
+      }
+      return known.catalog
     },
     diagnosticsOf: (server) => diagnostics.get(server) ?? [],
     configure: (next) => {
       rules = next
       merge = mergerFor()
-      agents = new Map()
+      agents = new Map(
+        [...agents].flatMap(([agent, { catalog }]) => {
+          const globs = next.agents.get(agent)
+          return globs === undefined ? [] : [[agent, { merge: mergerFor(globs), sources: undefined, catalog }]]
+        })
+      )
+      known = undefined
       sources = options.sources()
       rebuild()
     },
     update: () => {
       const next = options.sources()
-      if (isSame(sources, next)) return
+      if (isSame(sources, next)) return false
       sources = next
       rebuild()
+      return true
     }
   }
 }

@@ -11,10 +11,15 @@ import type { Diagnostic } from "../domain/Diagnostic.js"
 import type { ConnectionError } from "../domain/Errors.js"
 import type * as Lifecycle from "../domain/Lifecycle.js"
 import type * as Protocol from "../domain/Protocol.js"
+import type { ServerConfig } from "../domain/ServerConfig.js"
 import type { Found } from "./discover.js"
 
 export interface Link {
   readonly generation: number
+  /** What it was opened for. */
+  readonly config: ServerConfig
+  /** What it was opened with: there may be headers that were asked for. */
+  readonly dialled: ServerConfig
   readonly session: Session
   /** Of everything that is done for this connection. */
   readonly scope: Scope.Scope
@@ -42,8 +47,9 @@ export interface Link {
   onDrained: (() => void) | undefined
   /** Done when it is found to be of no more use. */
   readonly condemned: Deferred.Deferred<ConnectionError>
-  /** Whether it is being asked for a sign of life. */
-  isProbing: boolean
+  isCondemned: boolean
+  /** Done when it has been asked for a sign of life; absent while it is not. */
+  probing: Deferred.Deferred<void> | undefined
 }
 
 /** What is known about one of its lists. */
@@ -56,14 +62,18 @@ export interface ListState {
 
 export const make = (options: {
   readonly generation: number
+  readonly config: ServerConfig
+  readonly dialled: ServerConfig
   readonly session: Session
   readonly scope: Scope.Scope
   readonly now: () => number
   readonly found: ReadonlyArray<Found>
 }): Link => {
-  const { found, generation, now, scope, session } = options
+  const { config, dialled, found, generation, now, scope, session } = options
   const link: Link = {
     generation,
+    config,
+    dialled,
     session,
     scope,
     now,
@@ -78,7 +88,8 @@ export const make = (options: {
     isRetired: false,
     onDrained: undefined,
     condemned: Deferred.unsafeMake(FiberId.none),
-    isProbing: false
+    isCondemned: false,
+    probing: undefined
   }
   for (const each of found) learn(link, each)
   return link
@@ -121,8 +132,10 @@ export const retire = (link: Link, onDrained: () => void): void => {
   if (link.calls === 0) onDrained()
 }
 
-export const condemn = (link: Link, reason: ConnectionError): void =>
+export const condemn = (link: Link, reason: ConnectionError): void => {
+  link.isCondemned = true
   Deferred.unsafeDone(link.condemned, Effect.succeed(reason))
+}
 
 /** A request begins. Until it ends, the link is neither put to rest nor drained. */
 export const enter = (link: Link): void => {

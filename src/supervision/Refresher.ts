@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { RequestError } from "../connection/Session.js"
 import type * as Protocol from "../domain/Protocol.js"
-import { failedList, type Found, list } from "./discover.js"
+import { type Found, list, missing } from "./discover.js"
 import * as Link from "./Link.js"
 
 export interface Refresher {
@@ -43,14 +43,7 @@ export const make = (
           onFound(found)
         },
         onFailure: (error) => {
-          // what was listed before stays
-          const found: Found = {
-            kind,
-            listings: {},
-            diagnostics: [failedList(kind, error)],
-            ttl: undefined,
-            isStale: true
-          }
+          const found = missing(kind, error.message)
           Link.learn(link, found)
           onFound(found)
           if (isWorthAnother(error)) wanted.add(kind)

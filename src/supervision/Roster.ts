@@ -85,8 +85,9 @@ export const make = (events: EventLog): Roster => {
     },
     changed: (actor) => {
       if (actors.get(actor.name) !== actor) return
-      catalog.update()
-      if (show(actor)) publish()
+      // what one server lists may take its name from a tool of another
+      const looksDifferent = catalog.update() ? [...actors.values()].map(show).includes(true) : show(actor)
+      if (looksDifferent) publish()
     },
     end: () => {
       snapshots.end()

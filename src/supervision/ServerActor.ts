@@ -4,6 +4,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as FiberHandle from "effect/FiberHandle"
 import * as FiberId from "effect/FiberId"
 import * as FiberMap from "effect/FiberMap"
@@ -12,11 +13,13 @@ import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import * as Catalog from "../domain/Catalog.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
+import { UnexpectedFailure } from "../domain/Errors.js"
+import * as Failure from "../domain/Failure.js"
 import * as Lifecycle from "../domain/Lifecycle.js"
 import type * as Protocol from "../domain/Protocol.js"
 import * as Cell from "./Cell.js"
 import type { Definition } from "./Definition.js"
-import { faultText } from "./faultText.js"
+import { faultText } from "./faults.js"
 import * as Gate from "./Gate.js"
 import type { Hub } from "./Hub.js"
 import * as Inbox from "./Inbox.js"
@@ -44,10 +47,14 @@ export interface ServerActor {
   /** Something to show among the diagnostics, as long as the connection lasts. */
   readonly diagnose: (diagnostic: Diagnostic) => void
   readonly send: (event: Inbox.Event) => void
+  /** What `pick` makes of the first state, now or later, of which it makes something. Fails if the server is removed before. */
+  readonly until: <A>(pick: (state: Lifecycle.State) => A | undefined) => Effect.Effect<A, "ended">
   /** Sends, and waits until that has been dealt with. */
   readonly tell: (message: Inbox.Message) => Effect.Effect<void>
-  /** A request on this connection ran out of time: looks whether anybody is there, and returns at once. */
+  /** A request on this connection went wrong: looks whether anybody is there, and returns at once. */
   readonly suspect: (link: Link.Link) => Effect.Effect<void>
+  /** The same, and waits for what comes of it: whether the connection is over. */
+  readonly isOver: (link: Link.Link) => Effect.Effect<boolean>
   /** The life itself. It ends when the server was removed and nothing of it is left. */
   readonly run: Effect.Effect<void>
 }
@@ -60,6 +67,9 @@ const keptLines = 1000
 
 /** How many calls wait for their turn. */
 const maxQueued = 1000
+
+/** After a fault in the loop of a server. */
+const faultPause = "1 second"
 
 /** How much is kept of what was noticed while it was used. */
 const maxRemarks = 100
@@ -126,7 +136,7 @@ export const make = (
       const link = routed()?.link
       if (link !== undefined) {
         if (link.generation !== Lifecycle.routed(before)?.generation) remarks.clear()
-        if (known !== undefined) link.listings = Catalog.retain(known, link.listings)
+        if (known !== undefined && known !== link.listings) link.listings = Catalog.retain(known, link.listings)
         known = link.listings
       }
       if (isUp(before) && !isUp(next)) graceEnds = now() + grace
@@ -138,7 +148,7 @@ export const make = (
     }
 
     /** Until the server is removed, or a fault of ours ends it. Whatever it starts ends with it. */
-    const serveUntilFault = (isFirst: boolean): Effect.Effect<void, never, Scope.Scope> =>
+    const serveUntilFault = (fault?: Failure.Failure): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
         const links = yield* FiberMap.make<number>()
         const timers = yield* FiberMap.make<number | "grace">()
@@ -194,11 +204,10 @@ export const make = (
         /** Keeps what is listed for the next run. */
         const save = Effect.suspend(() => {
           const link = routed()?.link
-          const { config } = definition
-          if (link === undefined || config === undefined || link.listings === saved) return Effect.void
+          if (link === undefined || link.listings === saved) return Effect.void
           saved = link.listings
           const { serverInfo } = link.session.info
-          return FiberHandle.run(saving, hub.store.save(name, config, { serverInfo, listings: saved }))
+          return FiberHandle.run(saving, hub.store.save(name, link.config, { serverInfo, listings: saved }))
         })
 
         const handle = (message: Inbox.Message) =>
@@ -217,9 +226,21 @@ export const make = (
             yield* save
           })
 
-        if (isFirst) yield* Effect.forEach(beginning.actions, start, { discard: true })
+        /** All connections are gone: the lifecycle learns it as if they had ended by themselves. */
+        const mourn = (failure: Failure.Failure) =>
+          Effect.forEach(generationsOf(state.get()), (generation) => {
+            const lost: Lifecycle.Event = { _tag: "Lost", generation, failure, at: now(), random: 1 }
+            const step = Lifecycle.step(state.get(), lost)
+            write(step.state)
+            return Effect.forEach(step.actions.filter(isNews), start)
+          })
+
+        if (fault === undefined) yield* Effect.forEach(beginning.actions, start, { discard: true })
         else {
-          // all connections are gone: the lifecycle learns it as if they had ended by themselves
+          const mourned = yield* Effect.exit(Effect.suspend(() => mourn(fault)))
+          // a fault that comes again and again must not keep everybody busy
+          yield* Effect.sleep(faultPause)
+          yield* mourned
           for (const generation of generationsOf(state.get())) send({ _tag: "Released", generation })
           Lifecycle.timers(state.get()).forEach(schedule)
         }
@@ -227,12 +248,18 @@ export const make = (
       })
 
     /** A fault of ours costs this server its connections, and nobody else anything. */
-    const contained = (isFirst: boolean): Effect.Effect<void> =>
-      Effect.catchAllCause(Effect.scoped(serveUntilFault(isFirst)), (cause) => {
+    const contained = (fault?: Failure.Failure): Effect.Effect<void> =>
+      Effect.catchAllCause(Effect.scoped(serveUntilFault(fault)), (cause) => {
         if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
-        const message = `a fault of the supervisor was contained, please report it: ${faultText(definition.config, cause)}`
-        actor.diagnose({ severity: "error", code: "internal_fault", message })
-        return Effect.zipRight(Logs.fault(name, cause), Effect.delay(contained(false), "1 second"))
+        const { config } = definition
+        const detail = faultText(config, cause)
+        const message = `a fault of the supervisor was contained, please report it: ${detail}`
+        return Effect.sync(() => actor.diagnose({ severity: "error", code: "internal_fault", message })).pipe(
+          Effect.zipRight(Logs.fault(name, config, cause)),
+          // to tell it is worth no second fault
+          Effect.exit,
+          Effect.zipRight(contained(Failure.fromError(new UnexpectedFailure({ server: name, detail }))))
+        )
       })
 
     const actor: ServerActor = {
@@ -256,12 +283,22 @@ export const make = (
         options.onChange(actor)
       },
       send,
+      until: (pick) =>
+        Effect.flatMap(
+          state.until((state) => {
+            if (Lifecycle.isRemoved(state)) return Either.left("ended" as const)
+            const picked = pick(state)
+            return picked === undefined ? undefined : Either.right(picked)
+          }),
+          (found) => found
+        ),
       tell: inbox.tell,
       suspect: (link) => live.get(link.generation)?.suspect ?? Effect.void,
+      isOver: (link) => live.get(link.generation)?.isOver ?? Effect.succeed(true),
       run: Effect.ensuring(
         Effect.suspend(() => {
           Metrics.moved(undefined, Lifecycle.status(state.get()).status)
-          return contained(true)
+          return contained()
         }),
         Effect.sync(() => {
           Metrics.moved(Lifecycle.status(state.get()).status, undefined)
@@ -276,6 +313,8 @@ export const make = (
   })
 
 const noPatterns = {}
+
+const isNews = ({ _tag }: Lifecycle.Action): boolean => _tag === "PublishStatus" || _tag === "PublishReplacement"
 
 /** Connected, or at rest and to be had at any time. */
 const isUp = ({ phase }: Lifecycle.State): boolean => phase._tag === "Serving" || phase._tag === "Resting"

@@ -1,19 +1,23 @@
 /**
  * The supervisor itself: one actor for each server, the commands that move them, and everything that is told of them.
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as FiberMap from "effect/FiberMap"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
 import { withinBudget } from "../connection/budget.js"
 import { Connector } from "../connection/Connector.js"
 import * as Catalog from "../domain/Catalog.js"
 import * as Errors from "../domain/Errors.js"
 import * as Lifecycle from "../domain/Lifecycle.js"
 import type { Plan } from "../domain/Plan.js"
+import type { ServerConfig } from "../domain/ServerConfig.js"
 import * as ServerStatus from "../domain/ServerStatus.js"
 import * as Calls from "./Calls.js"
 import { CatalogStore } from "./CatalogStore.js"
@@ -22,6 +26,7 @@ import * as EventLog from "./EventLog.js"
 import * as Gate from "./Gate.js"
 import type { Hub } from "./Hub.js"
 import type * as Inbox from "./Inbox.js"
+import * as Logs from "./logs.js"
 import { type Desired, McpSupervisor, type Options, type Shape } from "./model.js"
 import * as Reconciler from "./Reconciler.js"
 import * as Roster from "./Roster.js"
@@ -44,7 +49,7 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
     const connector = yield* Connector
     const store = yield* CatalogStore
     const context = yield* Effect.context<R>()
-    const runtime = yield* Effect.runtime<never>()
+    const runtime = Runtime.updateContext(yield* Effect.runtime<never>(), Context.omit(Tracer.ParentSpan))
     const clock = yield* Effect.clock
     const provided = <A, B>(handler: ((input: A) => Effect.Effect<B, never, R>) | undefined) =>
       handler === undefined ? undefined : (input: A) => Effect.provide(handler(input), context)
@@ -64,7 +69,7 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
       events,
       spawns: Gate.make(spawnsAtOnce, Number.POSITIVE_INFINITY),
       handlers: { elicit: provided(options.onElicit), sample: provided(options.onSample) },
-      roots: options.roots ?? [process.cwd()],
+      roots: options.roots ?? workingDirectory(),
       goneError: (server) => (closed ? new Errors.SupervisorClosed() : roster.notFound(server)),
       headers: headers && ((server, reason) => Effect.provide(headers(server, reason), context))
     }
@@ -72,16 +77,19 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
     // --- actors -----------------------------------------------------------------------------------------------------
 
     const fibers = yield* FiberMap.make<symbol>()
-    /** Lives that are not over yet, by name: a new server of the same name waits for them. */
-    const leaving = new Map<string, Effect.Effect<void>>()
+    /** Removed servers of which something is left: a new one of the same name waits for its predecessor. */
+    const leaving = new Map<string, ServerActor.ServerActor>()
+
+    /** What is kept of a server from an earlier run. Nothing, if the store fails or hangs. */
+    const load = (name: string, config: ServerConfig) =>
+      Effect.suspend(() => store.load(name, config)).pipe(
+        withinBudget(loadBudget),
+        Effect.map((stored) => Option.getOrUndefined(Option.flatten(stored))?.listings),
+        Effect.catchAllCause((cause) => Effect.as(Logs.fault(name, config, cause), undefined))
+      )
 
     const keptOf = ({ config, name }: Definition) =>
-      config === undefined || !config.lazy
-        ? Effect.succeed(undefined)
-        : store.load(name, config).pipe(
-            Effect.timeoutOption(loadBudget),
-            Effect.map((stored) => Option.getOrUndefined(Option.flatten(stored))?.listings)
-          )
+      config === undefined || !config.lazy ? Effect.succeed(undefined) : load(name, config)
 
     const create = (definition: Definition) =>
       Effect.flatMap(keptOf(definition), (kept) =>
@@ -90,19 +98,21 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
 
     const start = (actor: ServerActor.ServerActor) => {
       const { name } = actor
-      const predecessor = leaving.get(name) ?? Effect.void
+      const predecessor = leaving.get(name)
+      const life = Effect.zipRight(predecessor === undefined ? Effect.void : gone(predecessor), actor.run)
+      const left = Effect.sync(() => leaving.get(name) === actor && leaving.delete(name))
       events.publish({ type: "ServerAdded", server: name })
-      FiberMap.unsafeSet(fibers, Symbol(name), hub.fork(Effect.zipRight(predecessor, actor.run)))
+      FiberMap.unsafeSet(fibers, Symbol(name), hub.fork(Effect.ensuring(life, left)))
     }
 
-    /** It is no longer listed from now on; ends when nothing of it is left. */
-    const retire = (actor: ServerActor.ServerActor): Effect.Effect<void> => {
-      const { name, state } = actor
-      const gone = Effect.ignore(state.until(() => undefined))
-      leaving.set(name, gone)
+    /** Ends when nothing of it is left. */
+    const gone = ({ state }: ServerActor.ServerActor): Effect.Effect<void> =>
+      Effect.ignore(state.until(() => undefined))
+
+    const retire = (actor: ServerActor.ServerActor) => {
+      leaving.set(actor.name, actor)
       actor.send({ _tag: "Remove" })
-      events.publish({ type: "ServerRemoved", server: name })
-      return Effect.tap(gone, () => Effect.sync(() => leaving.get(name) === gone && leaving.delete(name)))
+      events.publish({ type: "ServerRemoved", server: actor.name })
     }
 
     const running = (): ReadonlyMap<string, Definition> =>
@@ -131,10 +141,14 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
     const toolsOf = (changes: Reconciler.Changes, next: Reconciler.Wanted) =>
       Effect.gen(function* () {
         const after = Reconciler.apply(running(), changes)
-        const sources = yield* Effect.forEach(after.values(), (definition) =>
-          Effect.map(foreseen(definition), (listings) =>
-            listings === undefined ? [] : [{ server: definition.name, listings, tools: definition.config?.tools ?? {} }]
-          )
+        const sources = yield* Effect.forEach(
+          after.values(),
+          (definition) =>
+            Effect.map(foreseen(definition), (listings) => {
+              if (listings === undefined) return []
+              return [{ server: definition.name, listings, tools: definition.config?.tools ?? {} }]
+            }),
+          { concurrency: "unbounded" }
         )
         const merge = Catalog.merger({ configured: after.keys(), global: next.tools })
         const now = new Set(roster.catalog.current.get().tools.map(({ name }) => name))
@@ -150,9 +164,11 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
       Effect.suspend(() => {
         const { config, name, settings } = definition
         if (config === undefined || settings.disabled !== undefined) return Effect.succeed(undefined)
-        const known = roster.get(name)?.known()
+        const actor = roster.get(name)
+        if (actor?.state.get().intent === "down") return Effect.succeed(undefined)
+        const known = actor?.known()
         if (known !== undefined) return Effect.succeed(known)
-        return Effect.map(store.load(name, config), (stored) => Option.getOrUndefined(stored)?.listings)
+        return load(name, config)
       })
 
     const plan = (desired: Desired): Effect.Effect<Plan, Errors.InvalidConfig> =>
@@ -175,13 +191,13 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
         const left = changes.stop.flatMap((name) => roster.get(name) ?? [])
         wanted = next
         for (const actor of left) retire(actor)
-        for (const [index, { change, definition }] of changes.change.entries()) {
-          yield* roster.get(definition.name)?.tell({
+        const tell = ({ change, definition }: Reconciler.Changes["change"][number], index: number) =>
+          roster.get(definition.name)?.tell({
             event: { _tag: "ConfigChanged", change, settings: definition.settings },
-            definition,
+            definition: changes.taken.includes(definition.name) ? withTakeover(definition) : definition,
             kept: kept[index]
           }) ?? Effect.void
-        }
+        yield* Effect.forEach(changes.change, tell, { concurrency: "unbounded", discard: true })
         arrange(order, new Map(added.map((actor) => [actor.name, actor])))
         added.forEach(start)
         events.publish({ type: "ConfigApplied", plan })
@@ -202,12 +218,12 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
     const remove: Shape["remove"] = (name) =>
       Effect.flatMap(find(name), (actor) =>
         Effect.sync(() => {
-          const gone = retire(actor)
+          retire(actor)
           arrange(
             roster.all().flatMap((other) => (other === actor ? [] : [other.name])),
             new Map()
           )
-          return gone
+          return gone(actor)
         })
       ).pipe(Effect.uninterruptible, applying.withPermits(1), Effect.flatten)
 
@@ -220,7 +236,7 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
         const actor = yield* find(name)
         yield* actor.tell({ event })
         return yield* Effect.mapError(
-          actor.state.until((state) => {
+          actor.until((state) => {
             const status = Lifecycle.status(state)
             return ServerStatus.isSettled(status) ? status : undefined
           }),
@@ -252,7 +268,9 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         closed = true
-        yield* withinBudget(shutdownBudget)(FiberMap.clear(fibers))
+        // whoever waits for a server learns it at once
+        for (const { state } of roster.all()) state.end()
+        yield* withinBudget(shutdownBudget)(Fiber.interruptAll(Array.from(fibers, ([, fiber]) => fiber)))
         roster.set([], wanted)
         roster.end()
         events.end()
@@ -302,6 +320,27 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
       logs: (name) => Stream.unwrap(Effect.map(find(name), (actor) => actor.logs.from(() => 1)))
     }
   })
+
+const withTakeover = (definition: Definition): Definition => ({
+  ...definition,
+  diagnostics: [
+    ...definition.diagnostics,
+    {
+      severity: "warning",
+      code: "name_taken",
+      message: "the configuration has taken over this name from a server that was added while running"
+    }
+  ]
+})
+
+/** None, if it was deleted under us. */
+const workingDirectory = (): ReadonlyArray<string> => {
+  try {
+    return [process.cwd()]
+  } catch {
+    return []
+  }
+}
 
 /**
  * Keeps servers alive through the connector it is given. It touches no disk: what is kept between two runs is up to the

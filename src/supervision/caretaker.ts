@@ -3,8 +3,10 @@
  * old, and puts a lazy server to rest.
  */
 import type * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as FiberId from "effect/FiberId"
 import * as Random from "effect/Random"
 import type * as Protocol from "../domain/Protocol.js"
 import type { ServerConfig } from "../domain/ServerConfig.js"
@@ -38,19 +40,19 @@ const watchHealth = (care: Care): Effect.Effect<void> => {
   if (config.health === false) return Effect.void
   const { interval } = config.health
   return Effect.gen(function* () {
-    let awayBefore = awayFor(care)
-    while (true) {
+    // who was not heard for long is asked at once, but not without a pause again and again
+    let shortest = 0
+    while (!link.isCondemned) {
+      const { heardAt } = link
+      const awayBefore = awayFor(care)
       const share = 0.75 + 0.25 * (yield* Random.next)
       // a request under way has clocks of its own, and a server that is busy with it may not answer anything else
-      const wait = link.calls > 0 ? interval : link.heardAt + interval * share - link.now()
-      if (wait > 0) {
-        yield* Effect.sleep(wait)
-        const hasSlept = awayFor(care) - awayBefore > sleepTolerance
-        awayBefore = awayFor(care)
-        if (!hasSlept) continue
-        yield* Effect.sleep(wakeSpread * (yield* Random.next))
-      }
-      if (link.calls === 0) yield* probe(care)
+      const rest = link.calls > 0 ? interval : heardAt + interval * share - link.now()
+      yield* Effect.sleep(Math.max(rest, shortest))
+      shortest = interval / 10
+      const hasSlept = awayFor(care) - awayBefore > sleepTolerance
+      if (hasSlept) yield* Effect.sleep(wakeSpread * (yield* Random.next))
+      if (link.calls === 0 && (hasSlept || link.heardAt === heardAt)) yield* probe(care)
     }
   })
 }
@@ -58,31 +60,40 @@ const watchHealth = (care: Care): Effect.Effect<void> => {
 /** How far the wall clock is ahead of the one that stands still while the machine sleeps. */
 const awayFor = ({ clock, link }: Care): number => clock.unsafeCurrentTimeMillis() - link.now()
 
-/** Asks for a sign of life. A connection that gives none is condemned, unless the machine slept meanwhile. */
+/** How long we wait for a sign of life of a server that is not asked for one otherwise. */
+const probeTimeout = 5000
+
+/**
+ * Asks for a sign of life; several who ask at once get the same answer. A connection that gives none is condemned, unless the
+ * machine slept meanwhile.
+ */
 export const probe = (care: Care): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { config, link } = care
-    if (link.isProbing || config.health === false) return Effect.void
-    const { timeout } = config.health
-    link.isProbing = true
-    const ask: Effect.Effect<void> = Effect.suspend(() => {
-      const awayBefore = awayFor(care)
-      return Effect.flatMap(
-        Effect.either(link.session.probe(timeout)),
-        Either.match({
-          onRight: () =>
-            Effect.sync(() => {
-              link.heardAt = link.now()
-            }),
-          onLeft: (reason) =>
-            awayFor(care) - awayBefore > sleepTolerance ? ask : Effect.sync(() => Link.condemn(link, reason))
-        })
-      )
+    const { link } = care
+    if (link.probing !== undefined) return Deferred.await(link.probing)
+    const answered = Deferred.unsafeMake<void>(FiberId.none)
+    link.probing = answered
+    const done = Effect.suspend(() => {
+      link.probing = undefined
+      return Deferred.succeed(answered, undefined)
     })
-    return Effect.ensuring(
-      ask,
-      Effect.sync(() => {
-        link.isProbing = false
+    // whoever asked first may not wait for the answer
+    return Effect.zipRight(Effect.forkIn(Effect.ensuring(ask(care), done), link.scope), Deferred.await(answered))
+  })
+
+const ask = (care: Care): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { config, link } = care
+    const awayBefore = awayFor(care)
+    return Effect.flatMap(
+      Effect.either(link.session.probe(config.health === false ? probeTimeout : config.health.timeout)),
+      Either.match({
+        onRight: () =>
+          Effect.sync(() => {
+            link.heardAt = link.now()
+          }),
+        onLeft: (reason) =>
+          awayFor(care) - awayBefore > sleepTolerance ? ask(care) : Effect.sync(() => Link.condemn(link, reason))
       })
     )
   })
@@ -96,16 +107,19 @@ const renewLists = ({ config, link, refresh }: Care): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (const [kind, { isStale }] of link.lists) if (isStale) yield* refresh(kind)
     while (true) {
-      const due = [...link.lists].map(([kind, { fetchedAt, ttl }]) => {
-        // 0 says that it may change at any time: then it is as good as unsaid
-        const lasts = ttl === undefined || ttl <= 0 ? config.catalogTtl : Math.max(ttl, shortestTtl)
-        return [kind, fetchedAt + lasts] as const
-      })
-      const next = Math.min(...due.map(([, at]) => at))
-      yield* Effect.sleep(Math.max(shortestTtl, next - link.now()))
-      for (const [kind, at] of due) if (at <= link.now()) yield* refresh(kind)
+      const due = [...link.lists].map(([kind, list]) => [kind, dueAt(list, config)] as const)
+      const rest = Math.min(...due.map(([, at]) => at)) - link.now()
+      if (rest <= 0 && link.fetching === 0) {
+        for (const [kind, at] of due) if (at <= link.now()) yield* refresh(kind)
+      }
+      // whether that has made it young again is seen at the next look
+      yield* Effect.sleep(rest > 0 ? rest : shortestTtl)
     }
   })
+
+const dueAt = ({ fetchedAt, ttl }: Link.ListState, { catalogTtl }: ServerConfig): number =>
+  // 0 says that it may change at any time: then it is as good as unsaid
+  fetchedAt + (ttl === undefined || ttl <= 0 ? catalogTtl : Math.max(ttl, shortestTtl))
 
 // --- rest -----------------------------------------------------------------------------------------------------------
 

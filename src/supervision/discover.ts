@@ -52,12 +52,20 @@ export const listAll = (session: Session): Effect.Effect<ReadonlyArray<Found>, R
     kinds,
     (kind) => {
       const patient = Effect.retry(list(session, kind), { while: isPassing, schedule: shortly })
-      return kind === "tools"
-        ? patient
-        : Effect.catchIf(patient, isPassing, (error) => Effect.succeed(missing(kind, error)))
+      if (kind === "tools") return patient
+      return Effect.catchIf(patient, isPassing, (error) => Effect.succeed(missing(kind, error.message))).pipe(
+        Effect.timeoutTo({
+          duration: patience,
+          onSuccess: (found) => found,
+          onTimeout: () => missing(kind, "it takes too long")
+        })
+      )
     },
     { concurrency: "unbounded" }
   )
+
+/** A server is not kept from being used for longer than this by a list that is none of its tools. */
+const patience = "5 seconds"
 
 /** A server that stumbles over a list once, often does so only while it starts. */
 const shortly = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(2))
@@ -93,19 +101,19 @@ const found = (
   }
 }
 
-const missing = (kind: Protocol.ListKind, error: RequestError): Found => ({
+/** What stands for a list that could not be fetched: what was known of it before stays. */
+export const missing = (kind: Protocol.ListKind, why: string): Found => ({
   kind,
   listings: {},
-  diagnostics: [failedList(kind, error)],
+  diagnostics: [
+    {
+      severity: "warning",
+      code: "list_failed",
+      message: `the list of ${kind} could not be fetched, it is tried again: ${why}`
+    }
+  ],
   ttl: undefined,
   isStale: true
-})
-
-/** What a person is told about a list that could not be fetched. */
-export const failedList = (kind: Protocol.ListKind, error: RequestError): Diagnostic => ({
-  severity: "warning",
-  code: "list_failed",
-  message: `the list of ${kind} could not be fetched, it is tried again: ${error.message}`
 })
 
 /** Why a server that cannot be asked for its tools cannot be connected. */

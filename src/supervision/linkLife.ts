@@ -12,13 +12,13 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { withinBudget } from "../connection/budget.js"
 import type { Notification } from "../connection/Session.js"
-import { type ConnectionError, UnexpectedFailure } from "../domain/Errors.js"
+import type { ConnectionError } from "../domain/Errors.js"
 import * as Failure from "../domain/Failure.js"
 import type * as Protocol from "../domain/Protocol.js"
 import type { ServerConfig } from "../domain/ServerConfig.js"
 import type { Cell } from "./Cell.js"
 import * as Caretaker from "./caretaker.js"
-import { faultText } from "./faultText.js"
+import { contain, reasonOf } from "./faults.js"
 import type { Hub } from "./Hub.js"
 import type { Event } from "./Inbox.js"
 import * as Link from "./Link.js"
@@ -34,6 +34,8 @@ export interface LiveLink {
   readonly tend: Effect.Effect<void>
   /** Looks whether anybody is there. Returns at once. */
   readonly suspect: Effect.Effect<void>
+  /** The same, and waits for what comes of it. */
+  readonly isOver: Effect.Effect<boolean>
 }
 
 /** Whose connection it is. */
@@ -47,6 +49,9 @@ export interface Owner {
   readonly onLog: (line: Protocol.LogLine) => void
   readonly onRefresh: () => void
 }
+
+/** Between what a request notices of a connection's end and the end itself. */
+const closingMoment = "50 millis"
 
 /** No connection takes longer to end, whatever its connector says. */
 const closeBudget = "5 seconds"
@@ -72,16 +77,23 @@ const serve = (
   generation: number,
   config: ServerConfig
 ): Effect.Effect<never, ConnectionError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { send, server } = owner
-    const link = yield* openLink(hub, {
-      server,
+  Effect.flatMap(
+    openLink(hub, {
+      server: owner.server,
       generation,
       config,
       roots: owner.roots,
-      onPhase: (phase) => send({ _tag: "PhaseReached", generation, phase }),
+      onPhase: (phase) => owner.send({ _tag: "PhaseReached", generation, phase }),
       onLog: owner.onLog
-    })
+    }),
+    (link) => contain(owner.server, () => link.dialled)(keep(hub, owner, link))
+  )
+
+/** Makes it known, looks after it, and ends with the reason why it is of no more use. */
+const keep = (hub: Hub, owner: Owner, link: Link.Link): Effect.Effect<never, ConnectionError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { send, server } = owner
+    const { config, generation } = link
     let push = yield* link.session.push
     const updated = () => send({ _tag: "LinkUpdated", generation, info: Link.info(link, push) })
     const { refresh } = Refresher.make(link, () => {
@@ -97,10 +109,14 @@ const serve = (
     })
     const tending = yield* FiberHandle.make<never>()
     const tend = Effect.asVoid(Effect.suspend(() => FiberHandle.run(tending, Caretaker.tend(care()))))
-    const suspect = Effect.asVoid(
-      Effect.forkIn(
-        Effect.suspend(() => Caretaker.probe(care())),
-        link.scope
+    const probe = Effect.suspend(() => Caretaker.probe(care()))
+    const suspect = Effect.asVoid(Effect.forkIn(probe, link.scope))
+    const isOver = Effect.raceFirst(
+      Effect.as(link.session.closed, true),
+      // a sign of life may overtake the news of the end
+      probe.pipe(
+        Effect.zipRight(Effect.suspend(() => (link.isCondemned ? Effect.void : Effect.sleep(closingMoment)))),
+        Effect.map(() => link.isCondemned)
       )
     )
 
@@ -116,16 +132,9 @@ const serve = (
       }
     }
 
-    owner.onLive({ link, refresh, tend, suspect })
+    owner.onLive({ link, refresh, tend, suspect, isOver })
     send({ _tag: "Opened", generation, info: Link.info(link, push) })
     yield* Effect.forkScoped(Stream.runForEach(link.session.notifications, (note) => Effect.sync(() => hear(note))))
     yield* tend
     return yield* Effect.flatMap(Effect.raceFirst(link.session.closed, Deferred.await(link.condemned)), Effect.fail)
   })
-
-/** A fault of ours is told without what must not be told. */
-const reasonOf = (server: string, config: ServerConfig, cause: Cause.Cause<ConnectionError>): ConnectionError =>
-  Option.getOrElse(
-    Cause.failureOption(cause),
-    () => new UnexpectedFailure({ server, detail: faultText(config, cause) })
-  )

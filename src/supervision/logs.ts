@@ -1,9 +1,11 @@
 /**
  * What is logged about servers: constant messages, with what varies beside them as annotations.
  */
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import type { ServerConfig } from "../domain/ServerConfig.js"
 import type { ServerStatus } from "../domain/ServerStatus.js"
+import { faultPlace, faultText } from "./faults.js"
 
 type Annotations = Readonly<Record<string, unknown>>
 
@@ -44,12 +46,10 @@ const entered = (server: string, to: ServerStatus): Effect.Effect<void> => {
   }
 }
 
-/** Where a fault is, without its text: that may hold anything. */
-export const fault = (server: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
-  const where = Cause.pretty(cause)
-    .split("\n")
-    .filter((line) => /^\s*at /.test(line))
-    .slice(0, 5)
-    .join(" ")
-  return annotated(server, { where })(Effect.logError("mcp.server.fault"))
-}
+/** A fault that cost something, but was contained. */
+export const fault = (
+  server: string,
+  config: ServerConfig | undefined,
+  cause: Cause.Cause<unknown>
+): Effect.Effect<void> =>
+  annotated(server, { error: faultText(config, cause), where: faultPlace(cause) })(Effect.logError("mcp.server.fault"))

@@ -13,6 +13,7 @@ import type { ServerConfig } from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
 import type { Cell } from "./Cell.js"
 import { listAll, toConnectionError } from "./discover.js"
+import { contain } from "./faults.js"
 import * as Gate from "./Gate.js"
 import { type Hub, monotonic } from "./Hub.js"
 import * as Link from "./Link.js"
@@ -30,13 +31,24 @@ export interface Attempt {
 const turn = "3 seconds"
 
 export const openLink = (hub: Hub, attempt: Attempt): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
-  inTurn(hub, attempt.config, open(hub, attempt)).pipe(
-    Effect.withSpan("ServerActor.connect", {
-      root: true,
-      captureStackTrace: false,
-      attributes: { "mcp.server": attempt.server, "mcp.attempt": attempt.generation }
-    })
-  )
+  Effect.suspend(() => {
+    const { config, generation, server } = attempt
+    const dial: Dial = { config }
+    return inTurn(hub, config, open(hub, attempt, dial)).pipe(
+      // before the span ends, which is told why
+      contain(server, () => dial.config),
+      Effect.withSpan("ServerActor.connect", {
+        root: true,
+        captureStackTrace: false,
+        attributes: { "mcp.server": server, "mcp.attempt": generation }
+      })
+    )
+  })
+
+/** What is really dialled: the config, and headers that were asked for. */
+interface Dial {
+  config: ServerConfig
+}
 
 /** Many processes starting at once, each perhaps loading its program first, would make all of them too slow. */
 const inTurn = <A, E, R>(hub: Hub, config: ServerConfig, open: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -50,13 +62,13 @@ const inTurn = <A, E, R>(hub: Hub, config: ServerConfig, open: Effect.Effect<A, 
         )
       )
 
-const open = (hub: Hub, attempt: Attempt): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
+const open = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
     const { config, generation, onPhase, server } = attempt
     const now = () => monotonic(hub.clock)
     const deadline = now() + config.timeout.connect
     const scope = yield* Effect.scope
-    const session = yield* connect(hub, attempt)
+    const session = yield* connect(hub, attempt, dial)
     onPhase("discover")
     const found = yield* listAll(session).pipe(
       Effect.mapError((error) => toConnectionError(server, error)),
@@ -65,24 +77,28 @@ const open = (hub: Hub, attempt: Attempt): Effect.Effect<Link.Link, ConnectionEr
         onTimeout: () => new ConnectTimeout({ server, phase: "discover", after: config.timeout.connect })
       })
     )
-    return Link.make({ generation, session, scope, now, found })
+    return Link.make({ generation, config, dialled: dial.config, session, scope, now, found })
   })
 
-const connect = (hub: Hub, attempt: Attempt): Effect.Effect<Session, ConnectionError, Scope.Scope> => {
+const connect = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Session, ConnectionError, Scope.Scope> => {
   const { config, onLog, onPhase, roots, server } = attempt
   const { headers } = hub
-  const dial = (config: ServerConfig) =>
+  const reach = Effect.suspend(() =>
     hub.connector.connect({
       server,
-      config,
+      config: dial.config,
       handlers: { ...hub.handlers, roots: Stream.map(roots.changes, toRoots) },
       onPhase: (phase) => Effect.sync(() => onPhase(phase)),
       onLog
     })
-  if (headers === undefined || config._tag === "Local") return dial(config)
-  const dialWith = (reason: "connect" | "unauthorized") =>
-    Effect.flatMap(headers(server, reason), (more) => dial({ ...config, headers: { ...config.headers, ...more } }))
-  return Effect.catchTag(dialWith("connect"), "AuthRequired", () => dialWith("unauthorized"))
+  )
+  if (headers === undefined || config._tag === "Local") return reach
+  const reachWith = (reason: "connect" | "unauthorized") =>
+    Effect.flatMap(headers(server, reason), (more) => {
+      dial.config = { ...config, headers: { ...config.headers, ...more } }
+      return reach
+    })
+  return Effect.catchTag(reachWith("connect"), "AuthRequired", () => reachWith("unauthorized"))
 }
 
 const toRoots = (directories: ReadonlyArray<string>): ReadonlyArray<Protocol.Root> =>

@@ -3,7 +3,7 @@
  * where that can do no harm.
  */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
+import * as Exit from "effect/Exit"
 import type { RequestError } from "../connection/Session.js"
 import * as Errors from "../domain/Errors.js"
 import * as Lifecycle from "../domain/Lifecycle.js"
@@ -30,28 +30,30 @@ export interface Ask<A, E> {
 
 type Unready = Errors.ServerUnavailable | Errors.ServerNotFound | Errors.SupervisorClosed | Errors.CallTimeout
 
-export const request = <A, E>(
-  hub: Hub,
-  actor: ServerActor,
-  ask: Ask<A, E>
-): Effect.Effect<A, E | RequestError | Unready | Errors.Overloaded> => attempt(hub, actor, ask, 0, false)
+export const request = <A, E>(hub: Hub, actor: ServerActor, ask: Ask<A, E>): Effect.Effect<A, Failure<E>> =>
+  attempt(hub, actor, ask, first)
+
+/** What was tried before. */
+interface Tried {
+  /** Only a connection newer than this will do. */
+  readonly after: number
+  /** A try was sent, and what became of it is not known. */
+  readonly lost: Errors.OutcomeUnknown | undefined
+  /** A try was not sent. */
+  readonly isUnsent: boolean
+}
+
+const first: Tried = { after: 0, lost: undefined, isUnsent: false }
 
 type Failure<E> = E | RequestError | Unready | Errors.Overloaded
 
-const attempt = <A, E>(
-  hub: Hub,
-  actor: ServerActor,
-  ask: Ask<A, E>,
-  /** Only a connection newer than this will do. */
-  after: number,
-  isRepeated: boolean
-): Effect.Effect<A, Failure<E>> =>
-  Effect.flatMap(readyLink(hub, actor, after, ask), (link) => {
+const attempt = <A, E>(hub: Hub, actor: ServerActor, ask: Ask<A, E>, tried: Tried): Effect.Effect<A, Failure<E>> =>
+  Effect.flatMap(readyLink(hub, actor, tried.after, ask), (link) => {
     const refusal = ask.refusal()
     if (refusal !== undefined) return Effect.fail(refusal)
     return Effect.catchAll(inTurn(hub, actor, ask, link), (error) => {
-      if (error._tag === "Changed") return attempt(hub, actor, ask, after, isRepeated)
-      return recover(hub, actor, ask, link, error, isRepeated)
+      if (error._tag === "Changed") return attempt(hub, actor, ask, tried)
+      return recover(hub, actor, ask, link, error, tried)
     })
   })
 
@@ -59,7 +61,7 @@ const attempt = <A, E>(
 
 export const usable = (actor: ServerActor, after: number): Link.Link | undefined => {
   const link = actor.link()
-  return link !== undefined && link.generation > after && !link.isRetired ? link : undefined
+  return link !== undefined && link.generation > after && !link.isRetired && !link.isCondemned ? link : undefined
 }
 
 /** Waits for a usable connection, as long as it can be expected and is wanted. */
@@ -92,7 +94,7 @@ export const awaitLink = (
       if (status.status === "idle") actor.send({ _tag: "Demanded" })
       return isPromising(status, until) ? undefined : { status }
     }
-    return actor.state.until(outlook).pipe(
+    return actor.until(outlook).pipe(
       Effect.catchAll(() => Effect.fail(hub.goneError(server))),
       Effect.flatMap((found) =>
         "link" in found
@@ -154,7 +156,7 @@ const inTurn = <A, E>(
       return Effect.onExit(restore(ask.send(link, left)), (exit) =>
         Effect.sync(() => {
           gate.leave()
-          Link.leave(link, exit._tag === "Success")
+          Link.leave(link, isAnswered(exit))
           metrics.inFlight(-1)
         })
       )
@@ -176,35 +178,59 @@ const inTurn = <A, E>(
   })
 }
 
+/** An error of the server is as good a sign of life as a result. */
+const isAnswered = (exit: Exit.Exit<unknown, RequestError>): boolean =>
+  Exit.isSuccess(exit) || (exit.cause._tag === "Fail" && answers.has(exit.cause.error._tag))
+
+const answers = new Set(["ProtocolError", "InvalidResult", "RateLimited"])
+
 const outOfTime = (actor: ServerActor, { total }: { readonly total: number }) =>
   new Errors.CallTimeout({ server: actor.name, which: "total", sent: false, after: total })
 
 // --- when it goes wrong ---------------------------------------------------------------------------------------------
 
-/** How soon a connection that failed a request is known to be over, if it is. */
-const verdict = "50 millis"
-
+/**
+ * Whatever the request, a connection that failed it is looked at. Then it is sent once more if it was not sent, or was sent and
+ * may be repeated; each of the two once at most.
+ */
 const recover = <A, E>(
   hub: Hub,
   actor: ServerActor,
   ask: Ask<A, E>,
   link: Link.Link,
   error: RequestError | Errors.Overloaded,
-  isRepeated: boolean
+  tried: Tried
 ): Effect.Effect<A, Failure<E>> => {
-  if (error._tag === "CallTimeout" && error.sent) return Effect.zipRight(actor.suspect(link), Effect.fail(error))
-  if (isRepeated || !ask.isRepeatable) return Effect.fail(error)
-  const isLost = error._tag === "OutcomeUnknown" && ask.isSafe()
-  if (error._tag !== "NotSent" && !isLost) return Effect.fail(error)
-  return Effect.flatMap(Effect.timeoutOption(link.session.closed, verdict), (reason) => {
-    const isOver = Option.isSome(reason)
-    // what a living server refuses to take, it would refuse again
-    if (!isOver && !isLost) return Effect.fail(error)
-    const again = attempt(hub, actor, ask, isOver ? link.generation : 0, true)
-    return isLost ? Effect.catchIf(again, isUnready, () => Effect.fail(error)) : again
-  })
+  switch (error._tag) {
+    case "CallTimeout": {
+      const timeout = error.which === "total" ? new Errors.CallTimeout({ ...error, after: ask.total }) : error
+      return error.sent ? Effect.zipRight(actor.suspect(link), Effect.fail(timeout)) : Effect.fail(timeout)
+    }
+    case "OutcomeUnknown":
+      if (tried.lost !== undefined || !ask.isSafe()) return Effect.zipRight(actor.suspect(link), Effect.fail(error))
+      return Effect.flatMap(actor.isOver(link), (isOver) => {
+        const after = isOver ? link.generation : tried.after
+        const again = attempt(hub, actor, ask, { ...tried, after, lost: error })
+        return Effect.mapError(again, (second) => (saysMore(second) ? second : outlived(error, second)))
+      })
+    case "NotSent":
+      if (tried.isUnsent || !ask.isRepeatable) return Effect.zipRight(actor.suspect(link), Effect.fail(error))
+      return Effect.flatMap(actor.isOver(link), (isOver) =>
+        // what a living server refuses to take, it would refuse again
+        isOver ? attempt(hub, actor, ask, { ...tried, after: link.generation, isUnsent: true }) : Effect.fail(error)
+      )
+    default:
+      return Effect.fail(error)
+  }
 }
 
-/** Then it is better to know that the first try may have been executed. */
-const isUnready = (error: unknown): boolean =>
-  error instanceof Errors.ServerUnavailable || error instanceof Errors.ServerNotFound
+/** Whether it came from the server, or says itself that the call may have been executed. */
+const saysMore = (error: unknown): boolean =>
+  error instanceof Errors.OutcomeUnknown ||
+  error instanceof Errors.ProtocolError ||
+  error instanceof Errors.InvalidResult ||
+  error instanceof Errors.RateLimited
+
+/** That the first try may have been executed is worth more than why there was no second. */
+const outlived = (first: Errors.OutcomeUnknown, second: unknown): Errors.OutcomeUnknown | Errors.CallTimeout =>
+  second instanceof Errors.CallTimeout ? new Errors.CallTimeout({ ...second, sent: true }) : first

@@ -38,7 +38,7 @@ const linksOf = (hub: Hub, actor: ServerActor): Stream.Stream<Turn, ReadError> =
             waitForReady: firstWait
           })
         : Effect.mapError(
-            actor.state.until((state) => {
+            actor.until((state) => {
               // somebody listens: a server at rest is wanted
               if (state.phase._tag === "Resting") actor.send({ _tag: "Demanded" })
               return usable(actor, after)

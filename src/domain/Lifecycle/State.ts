@@ -229,9 +229,17 @@ export const timers = (state: State): ReadonlyArray<Timer> => {
 }
 
 /**
+ * Whether the server was removed. Something of it may still be on its way out.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const isRemoved = ({ phase }: State): boolean => phase._tag === "Removed"
+
+/**
  * Whether the server was removed and nothing of it is left.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const isFinished = (state: State): boolean => state.phase._tag === "Removed" && state.closing.length === 0
+export const isFinished = (state: State): boolean => isRemoved(state) && state.closing.length === 0

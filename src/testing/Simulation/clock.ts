@@ -3,8 +3,10 @@
  * timers follow the monotonic one.
  */
 import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
 import { makeTimers } from "./timers.js"
 
 export interface VirtualClock {
@@ -43,11 +45,16 @@ export const makeClock = (): VirtualClock => {
     unsafeCurrentTimeNanos: nanos,
     currentTimeMillis: Effect.sync(now),
     currentTimeNanos: Effect.sync(nanos),
+    // not `Effect.async`: interrupted right after it began, it would leave its timer behind
     sleep: (duration) =>
-      Effect.async<void>((resume) => {
-        const cancel = schedule(() => resume(Effect.void), duration)
-        return Effect.sync(cancel)
-      })
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          const over = Deferred.unsafeMake<void>(FiberId.none)
+          return { over, cancel: schedule(() => Deferred.unsafeDone(over, Effect.void), duration) }
+        }),
+        ({ over }) => Deferred.await(over),
+        ({ cancel }) => Effect.sync(cancel)
+      )
   }
 
   return {
