@@ -1,0 +1,260 @@
+/**
+ * A history: servers, and what happens to them. It is plain data that means something in any state, so that a failing one
+ * shrinks, can be printed, and can be read back.
+ */
+import { FastCheck as fc } from "effect"
+import type { CallMode, ClosingMode, ConnectMode, ListingMode, ProbeMode } from "./faults.js"
+import { errorKinds } from "./faults.js"
+import { policies, type ServerSpec } from "./specs.js"
+
+export interface CallMove {
+  readonly do: "call"
+  readonly server: number
+  readonly tool: "read" | "put" | "act" | "none"
+  readonly by: "public" | "raw"
+  readonly total: number
+  readonly ready: number
+  readonly replay: "safe" | "never"
+  /** Milliseconds after which the caller gives up; negative is never. */
+  readonly interrupt: number
+  /** How many at once. */
+  readonly times: number
+}
+
+export type What =
+  | { readonly do: "pass" }
+  | { readonly do: "jump"; readonly ms: number }
+  | {
+      readonly do: "connect" | "disconnect" | "restart" | "enable" | "disable" | "remove"
+      readonly server: number
+    }
+  | { readonly do: "add"; readonly server: number; readonly spec: ServerSpec }
+  | { readonly do: "awaitSettled"; readonly timeout: number }
+  | CallMove
+  | { readonly do: "request"; readonly server: number; readonly kind: "read" | "prompt" | "complete" }
+  | { readonly do: "subscribe"; readonly server: number }
+  | { readonly do: "unsubscribe"; readonly pick: number }
+  | { readonly do: "change"; readonly server: number; readonly to: Partial<ServerSpec>; readonly globs: number }
+  | { readonly do: "drop"; readonly server: number }
+  | { readonly do: "site.connect"; readonly server: number; readonly mode: ConnectMode; readonly times: number }
+  | { readonly do: "site.crash"; readonly server: number; readonly error: string; readonly all: boolean }
+  | {
+      readonly do: "site.list"
+      readonly server: number
+      readonly tools: number
+      readonly mode: ListingMode
+      readonly times: number
+      /** How often it says that its list changed. */
+      readonly told: number
+    }
+  | { readonly do: "site.calls"; readonly server: number; readonly mode: CallMode }
+  | { readonly do: "site.probe"; readonly server: number; readonly mode: ProbeMode }
+  | { readonly do: "site.closing"; readonly server: number; readonly mode: ClosingMode }
+  | { readonly do: "site.update"; readonly server: number }
+  | { readonly do: "site.push"; readonly server: number; readonly push: "open" | "degraded" | "none" }
+  | { readonly do: "site.log"; readonly server: number }
+
+export type Move = What & {
+  /** Time that passes after it; -1 is none, not even to come to rest. */
+  readonly wait: number
+}
+
+export interface History {
+  /** Decides the order in which fibers run, and every delay that is left to chance. */
+  readonly seed: number
+  readonly servers: ReadonlyArray<ServerSpec>
+  readonly moves: ReadonlyArray<Move>
+}
+
+const spec: fc.Arbitrary<ServerSpec> = fc.record({
+  remote: fc.boolean(),
+  address: fc.nat({ max: 1 }),
+  link: fc.nat({ max: 1 }),
+  enabled: often(true, false),
+  lazy: often(false, true),
+  idleStop: fc.boolean(),
+  stopFirst: often(false, true),
+  concurrency: fc.constantFrom(0, 0, 1, 2),
+  health: often(true, false),
+  globs: fc.nat({ max: 2 }),
+  policy: fc.nat({ max: policies.length - 1 }),
+  flaw: fc.constantFrom(...Array<"none">(18).fill("none"), "untrusted" as const, "invalid" as const)
+})
+
+function often<A>(usual: A, other: A): fc.Arbitrary<A> {
+  return fc.constantFrom(usual, usual, usual, other)
+}
+
+/** One thing that is different in a new config. */
+const change: fc.Arbitrary<Partial<ServerSpec>> = fc.oneof(
+  fc.constant({}),
+  fc.record({ link: fc.nat({ max: 3 }) }),
+  fc.record({ link: fc.nat({ max: 3 }) }),
+  fc.record({ address: fc.nat({ max: 3 }) }),
+  fc.record({ globs: fc.nat({ max: 2 }) }),
+  fc.record({ lazy: fc.boolean(), idleStop: fc.boolean() }),
+  fc.record({ enabled: fc.boolean() }),
+  fc.record({ stopFirst: fc.boolean(), link: fc.nat({ max: 3 }) }),
+  fc.record({ concurrency: fc.nat({ max: 2 }) }),
+  fc.record({ policy: fc.nat({ max: policies.length - 1 }) }),
+  fc.record({ remote: fc.boolean() }),
+  fc.record({ flaw: fc.constantFrom("none" as const, "none" as const, "untrusted" as const, "invalid" as const) })
+)
+
+/** One of these words. */
+const one = <const Word extends string>(...words: ReadonlyArray<Word>): fc.Arbitrary<Word> => fc.constantFrom(...words)
+
+const server = fc.nat({ max: 5 })
+const errorKind = fc.constantFrom(...errorKinds)
+const brief = fc.oneof(fc.constant(0), fc.nat({ max: 3_000 }))
+
+const connectMode: fc.Arbitrary<ConnectMode> = fc.oneof(
+  { arbitrary: fc.record({ kind: fc.constant("fail" as const), error: errorKind, after: brief }), weight: 6 },
+  { arbitrary: fc.record({ kind: fc.constant("slow" as const), after: fc.nat({ max: 12_000 }) }), weight: 2 },
+  { arbitrary: fc.constant({ kind: "hang" as const }), weight: 1 },
+  {
+    arbitrary: fc.record({
+      kind: fc.constant("crash" as const),
+      error: errorKind,
+      after: fc.oneof(fc.constant(0), fc.nat({ max: 200 }), fc.nat({ max: 90_000 }))
+    }),
+    weight: 3
+  },
+  { arbitrary: fc.constant({ kind: "good" as const }), weight: 2 }
+)
+
+const call: fc.Arbitrary<CallMove> = fc.record({
+  do: fc.constant("call" as const),
+  server,
+  tool: one("read", "put", "act", "act", "none"),
+  by: one("public", "raw"),
+  total: fc.constantFrom(60_000, 60_000, 15_000, 2_000, 100),
+  ready: fc.constantFrom(10_000, 10_000, 1_000, 60_000, 0),
+  replay: one("safe", "safe", "safe", "never"),
+  interrupt: fc.constantFrom(-1, -1, -1, 0, 500, 5_000),
+  times: fc.constantFrom(1, 1, 1, 2, 5)
+})
+
+const what: fc.Arbitrary<What> = fc.oneof(
+  { arbitrary: fc.constant<What>({ do: "pass" }), weight: 4 },
+  { arbitrary: fc.record({ do: fc.constant("jump" as const), ms: fc.nat({ max: 7_200_000 }) }), weight: 2 },
+  {
+    arbitrary: fc.record({
+      do: one("connect", "disconnect", "restart", "enable", "disable", "connect", "restart"),
+      server
+    }),
+    weight: 10
+  },
+  { arbitrary: fc.record({ do: fc.constant("remove" as const), server }), weight: 2 },
+  { arbitrary: fc.record({ do: fc.constant("add" as const), server, spec }), weight: 3 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("awaitSettled" as const),
+      timeout: fc.constantFrom(1_000, 30_000, 3_600_000)
+    }),
+    weight: 1
+  },
+  { arbitrary: call, weight: 16 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("request" as const),
+      server,
+      kind: one("read", "prompt", "complete")
+    }),
+    weight: 3
+  },
+  { arbitrary: fc.record({ do: fc.constant("subscribe" as const), server }), weight: 3 },
+  { arbitrary: fc.record({ do: fc.constant("unsubscribe" as const), pick: fc.nat({ max: 3 }) }), weight: 1 },
+  {
+    arbitrary: fc.record({ do: fc.constant("change" as const), server, to: change, globs: fc.nat({ max: 2 }) }),
+    weight: 9
+  },
+  { arbitrary: fc.record({ do: fc.constant("drop" as const), server }), weight: 2 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("site.connect" as const),
+      server,
+      mode: connectMode,
+      times: fc.constantFrom(1, 1, 2, 3, 8, 1_000)
+    }),
+    weight: 12
+  },
+  {
+    arbitrary: fc.record({ do: fc.constant("site.crash" as const), server, error: errorKind, all: fc.boolean() }),
+    weight: 10
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("site.list" as const),
+      server,
+      tools: fc.nat({ max: 4 }),
+      mode: one("good", "good", "slow", "fail", "garbage", "hang", "limited", "auth", "crash"),
+      times: fc.constantFrom(1, 1, 2, 5),
+      told: fc.constantFrom(1, 1, 2, 50, 0)
+    }),
+    weight: 7
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("site.calls" as const),
+      server,
+      mode: one(
+        "answer",
+        "slow",
+        "stuck",
+        "progress",
+        "error",
+        "refuse",
+        "garbage",
+        "limited",
+        "auth",
+        "crash",
+        "crash"
+      )
+    }),
+    weight: 6
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("site.probe" as const),
+      server,
+      mode: one("good", "fail", "hang", "slow")
+    }),
+    weight: 4
+  },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("site.closing" as const),
+      server,
+      mode: one("at once", "slow", "slow", "forever")
+    }),
+    weight: 3
+  },
+  { arbitrary: fc.record({ do: fc.constant("site.update" as const), server }), weight: 2 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant("site.push" as const),
+      server,
+      push: one("open", "degraded", "none")
+    }),
+    weight: 1
+  },
+  { arbitrary: fc.record({ do: fc.constant("site.log" as const), server }), weight: 1 }
+)
+
+const wait = fc.oneof(
+  { arbitrary: fc.constant(-1), weight: 3 },
+  { arbitrary: fc.constant(0), weight: 4 },
+  { arbitrary: fc.nat({ max: 300 }), weight: 3 },
+  { arbitrary: fc.nat({ max: 6_000 }), weight: 5 },
+  { arbitrary: fc.nat({ max: 60_000 }), weight: 3 },
+  { arbitrary: fc.nat({ max: 1_200_000 }), weight: 1 }
+)
+
+const move: fc.Arbitrary<Move> = fc.tuple(what, wait).map(([what, wait]) => ({ ...what, wait }))
+
+export const history: fc.Arbitrary<History> = fc.record({
+  seed: fc.nat(),
+  servers: fc.array(spec, { minLength: 1, maxLength: 5 }),
+  moves: fc.array(move, { minLength: 1, maxLength: 25, size: "max" })
+})

@@ -1,0 +1,123 @@
+/**
+ * What the servers saw: every attempt to reach them, what they told, and which calls they got. Kept up to date from the
+ * journal of the fake, entry by entry.
+ */
+import type { FakeConnector } from "../../../src/testing/Testing.js"
+
+/** An attempt to connect, as its server sees it. */
+export interface AttemptRecord {
+  readonly server: string
+  readonly number: number
+  stage: "opening" | "open" | "over"
+  /** Whether it ever was open. */
+  opened: boolean
+  closed: boolean
+  /** Since when its end is waited for, if that takes time. */
+  closingAt: number | undefined
+  /** What was asked of it. */
+  readonly asked: Set<string>
+  /** The tools it told last. */
+  tools: ReadonlyArray<string> | undefined
+}
+
+export interface Ledger {
+  /** By server, oldest first, without those that are over and closed. */
+  readonly attempts: Map<string, Array<AttemptRecord>>
+  /** How often a call was received, by its number. */
+  readonly received: Map<number, number>
+  /** Sessions that were opened and not closed. */
+  sessions: number
+  /** How often something happened that matters. */
+  entries: number
+}
+
+/** No connection may take longer than this to end: then nobody waits for it any more. */
+export const closeBudget = 5_000
+
+export const makeLedger = (): Ledger => ({ attempts: new Map(), received: new Map(), sessions: 0, entries: 0 })
+
+export const attemptsOf = (ledger: Ledger, server: string): ReadonlyArray<AttemptRecord> =>
+  ledger.attempts.get(server) ?? []
+
+/** Those that still count: not the ones whose end nobody waits for any more. */
+export const liveAttempts = (ledger: Ledger, server: string, now: number): ReadonlyArray<AttemptRecord> =>
+  attemptsOf(ledger, server).filter((attempt) => !isGivenUp(attempt, now))
+
+export const isGivenUp = ({ closingAt }: AttemptRecord, now: number): boolean =>
+  closingAt !== undefined && now - closingAt >= closeBudget
+
+/** Notes an entry, and says what is wrong with it. */
+export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): string | undefined => {
+  const { server } = entry
+  if (entry.type !== "probed") ledger.entries++
+  if (entry.type === "opening") {
+    const others = liveAttempts(ledger, server, now)
+    ledger.attempts.set(server, [...attemptsOf(ledger, server), newAttempt(server, entry.attempt)])
+    return objection(server, entry.attempt, others)
+  }
+  if (entry.type === "called") {
+    const { n } = entry.args
+    if (typeof n === "number") ledger.received.set(n, (ledger.received.get(n) ?? 0) + 1)
+    return undefined
+  }
+  const attempt = attemptsOf(ledger, server).find(({ number }) => number === entry.attempt)
+  if (attempt === undefined) return `${server}#${entry.attempt} ${entry.type}, but it is not there`
+  switch (entry.type) {
+    case "opened":
+      attempt.stage = "open"
+      attempt.opened = true
+      ledger.sessions++
+      return undefined
+    case "failed":
+    case "abandoned":
+    case "crashed":
+      attempt.stage = "over"
+      return undefined
+    case "closing":
+      attempt.stage = "over"
+      attempt.closingAt = now
+      return undefined
+    case "closed":
+      attempt.stage = "over"
+      attempt.closed = true
+      if (attempt.opened) ledger.sessions--
+      ledger.attempts.set(
+        server,
+        attemptsOf(ledger, server).filter((other) => other !== attempt)
+      )
+      return undefined
+    case "listed":
+      attempt.asked.add(entry.list)
+      return undefined
+    default:
+      return undefined
+  }
+}
+
+const newAttempt = (server: string, number: number): AttemptRecord => ({
+  server,
+  number,
+  stage: "opening",
+  opened: false,
+  closed: false,
+  closingAt: undefined,
+  asked: new Set(),
+  tools: undefined
+})
+
+/** At most one serves, one opens, one drains; and nothing opens beside one that closes. */
+const objection = (server: string, number: number, others: ReadonlyArray<AttemptRecord>): string | undefined => {
+  const what = `${server}#${number} is opened`
+  if (others.length > 2) return `${what} beside ${others.length} others`
+  const opening = others.find(({ stage }) => stage === "opening")
+  if (opening !== undefined) return `${what} while #${opening.number} is being opened`
+  const closing = others.find(({ closingAt }) => closingAt !== undefined)
+  if (closing !== undefined) return `${what} while #${closing.number} is closing`
+  return undefined
+}
+
+/** Whether it has told everything that belongs to being connected. */
+export const hasToldAll = ({ asked, stage, tools }: AttemptRecord): boolean =>
+  stage === "open" &&
+  tools !== undefined &&
+  ["resources", "resourceTemplates", "prompts"].every((list) => asked.has(list))

@@ -1,0 +1,91 @@
+/**
+ * Runs histories: one, or as many as wanted, and tells what came of them.
+ */
+import { FastCheck as fc } from "effect"
+import { FakeConnector } from "../../../src/testing/Testing.js"
+import { recover, shutDown } from "./closing.js"
+import { drive, reconcile } from "./drive.js"
+import { type History, history } from "./history.js"
+import { makeInvariants } from "./invariants.js"
+import { build, peek, type World } from "./world.js"
+
+/** How often something was met. */
+export type Coverage = Map<string, number>
+
+export interface Ran {
+  readonly steps: number
+  /** Milliseconds. */
+  readonly simulated: number
+  /** Everything the servers saw, line by line. */
+  readonly journal: () => ReadonlyArray<string>
+}
+
+/** Lives through a history. Throws where something is not as it must be. */
+export const run = (
+  history: History,
+  options: { readonly coverage?: Coverage | undefined; readonly log?: World["log"] | undefined } = {}
+): Ran => {
+  const { coverage = new Map<string, number>(), log = () => {} } = options
+
+  let check = () => {}
+  const met = (what: string) => coverage.set(what, (coverage.get(what) ?? 0) + 1)
+  const world = build(history, { met, log, onRest: () => check() })
+  const { simulation } = world
+  check = makeInvariants(world).check
+  if (history.servers.some(({ flaw }) => flaw === "untrusted")) reconcile(world)
+  simulation.settle()
+  drive(world, history.moves)
+  recover(world)
+  check = () => {}
+  shutDown(world)
+  return {
+    steps: simulation.steps(),
+    simulated: simulation.elapsed(),
+    journal: () => peek(world.controls.journal).map((entry) => `${entry.at} ${FakeConnector.render(entry)}`)
+  }
+}
+
+export interface Outcome {
+  readonly histories: number
+  readonly steps: number
+  /** Milliseconds. */
+  readonly simulated: number
+  readonly coverage: Coverage
+  /** What is wrong, the smallest history that shows it, and how to see it again. */
+  readonly failure: string | undefined
+}
+
+export const runMany = (options: { readonly histories: number; readonly seed?: number | undefined }): Outcome => {
+  const coverage: Coverage = new Map()
+  let steps = 0
+  let simulated = 0
+  const property = fc.property(history, (history) => {
+    const ran = run(history, { coverage })
+    steps += ran.steps
+    simulated += ran.simulated
+  })
+  const details = fc.check(property, {
+    numRuns: options.histories,
+    // what was found to fail is made small for as long as somebody waits
+    ...(options.seed === undefined ? {} : { seed: options.seed })
+  })
+  return {
+    histories: details.numRuns,
+    steps,
+    simulated,
+    coverage,
+    failure: details.failed ? explain(details) : undefined
+  }
+}
+
+const explain = ({ counterexample, errorInstance, numRuns, seed }: fc.RunDetails<[History]>): string => {
+  const [smallest] = counterexample!
+  return [
+    `history ${numRuns} of seed ${seed}: ${errorInstance instanceof Error ? errorInstance.message : errorInstance}`,
+    "",
+    ...smallest.servers.map((spec, index) => `  server ${index}: ${JSON.stringify(spec)}`),
+    ...smallest.moves.map((move) => `  ${JSON.stringify(move)}`),
+    "",
+    `npm run simulate -- --replay '${JSON.stringify(smallest)}'`
+  ].join("\n")
+}

@@ -1,0 +1,69 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck as fc } from "effect"
+import { runs } from "../runs.js"
+import { errorKinds } from "./faults.js"
+import { history } from "./history.js"
+import { type Outcome, run, runMany } from "./simulate.js"
+
+/** One run for all that is asked of it. */
+let outcome: Outcome | undefined
+const simulated = (): Outcome => (outcome ??= runMany({ histories: runs(2_000).numRuns }))
+
+/** What histories must really contain, so that they cannot silently test nothing. */
+const words = (text: string) => text.trim().split(/\s+/)
+
+const expected = [
+  ...words(`
+    pass jump connect disconnect restart enable disable remove add awaitSettled call request subscribe unsubscribe change
+    drop site.connect site.crash site.list site.calls site.probe site.closing site.update site.push site.log
+  `).map((move) => `move ${move}`),
+  ...errorKinds.map((kind) => `error ${kind}`),
+  ...words("good fail slow hang crash").map((mode) => `connect ${mode}`),
+  ...words("good slow fail garbage hang limited auth crash").map((mode) => `list ${mode}`),
+  ...words("good fail hang slow").map((mode) => `probe ${mode}`),
+  ...words("answer slow stuck progress error refuse garbage limited auth crash").map((mode) => `call ${mode}`),
+  ...words(`
+    ok interrupted ServerNotFound ToolNotFound ServerUnavailable OutcomeUnknown CallTimeout AuthRequired RateLimited
+    InvalidResult ProtocolError
+  `).map((tag) => `outcome ${tag}`),
+  ...words("connecting connected idle disabled failed needs_auth needs_client_registration").map(
+    (status) => `status ${status}`
+  ),
+  ...words(`
+    StatusChanged CatalogChanged ResourceUpdated ServerAdded ServerRemoved Replacement CallSettled ConfigApplied
+  `).map((type) => `event ${type}`),
+  ...words("idle needs_auth failed").map((status) => `recover from ${status}`),
+  ...words("config command trust").map((by) => `disabled by ${by}`),
+  "gave up",
+  "will retry",
+  "parked",
+  "resync",
+  "resource updated",
+  "replayed",
+  "never closed",
+  "used in the end",
+  "heard in the end",
+  "add ServerExists",
+  "subscription ServerNotFound"
+]
+
+describe("the supervisor, whatever happens to its servers", () => {
+  it("keeps every promise at every moment, recovers, and leaves nothing behind", () => {
+    const { failure } = simulated()
+    if (failure !== undefined) assert.fail(failure)
+  })
+
+  it("meets everything that can happen", () => {
+    const { coverage } = simulated()
+    assert.deepStrictEqual(
+      expected.filter((what) => !coverage.has(what)),
+      []
+    )
+  })
+
+  it("lives the same history again", () => {
+    for (const each of fc.sample(history, { numRuns: 20, seed: 11 })) {
+      assert.deepStrictEqual(run(each).journal(), run(each).journal())
+    }
+  })
+})

@@ -1,0 +1,73 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Chunk, Effect, Fiber, Stream, TestClock } from "effect"
+import type { ServerEvent } from "../../src/domain/ServerEvent.js"
+import * as EventLog from "../../src/supervision/EventLog.js"
+import { settle } from "./support.js"
+
+const makeLog = Effect.map(Effect.clock, EventLog.make)
+
+const added = (server: string): EventLog.News => ({ type: "ServerAdded", server })
+
+const read = (stream: Stream.Stream<ServerEvent>) => Effect.map(Stream.runCollect(stream), Chunk.toReadonlyArray)
+
+const fill = (log: EventLog.EventLog, count: number) => {
+  for (let i = 0; i < count; i++) log.publish(added("a"))
+}
+
+describe("EventLog", () => {
+  it.effect("numbers events from 1 and says when they happened", () =>
+    Effect.gen(function* () {
+      const log = yield* makeLog
+      log.publish(added("a"))
+      yield* TestClock.adjust("3 seconds")
+      log.publish(added("b"))
+      log.end()
+      assert.deepStrictEqual(yield* read(log.from(0)), [
+        { seq: 1, at: 0, type: "ServerAdded", server: "a" },
+        { seq: 2, at: 3000, type: "ServerAdded", server: "b" }
+      ])
+    })
+  )
+
+  it.effect("live is from now on", () =>
+    Effect.gen(function* () {
+      const log = yield* makeLog
+      log.publish(added("a"))
+      const reader = yield* Effect.fork(read(log.live))
+      yield* settle
+      log.publish(added("b"))
+      log.end()
+      assert.deepStrictEqual(
+        (yield* Fiber.join(reader)).map(({ seq }) => seq),
+        [2]
+      )
+    })
+  )
+
+  it.effect("all readers see the same order", () =>
+    Effect.gen(function* () {
+      const log = yield* makeLog
+      const readers = yield* Effect.forEach([1, 2, 3], () => Effect.fork(read(log.live)))
+      yield* settle
+      fill(log, 1000)
+      log.end()
+      const [first, ...others] = yield* Effect.forEach(readers, Fiber.join)
+      assert.lengthOf(first!, 1000)
+      for (const other of others) assert.deepStrictEqual(other, first)
+    })
+  )
+
+  it.effect("keeps 10,000 events, and Skipped stands for older ones", () =>
+    Effect.gen(function* () {
+      const log = yield* makeLog
+      fill(log, 10_003)
+      log.end()
+      const [skipped, ...rest] = yield* read(log.from(2))
+      assert.deepStrictEqual(skipped, { seq: 3, at: 0, type: "Skipped", from: 2, to: 3 })
+      assert.deepStrictEqual(
+        rest.map(({ seq }) => seq),
+        Array.from({ length: 10_000 }, (_, index) => index + 4)
+      )
+    })
+  )
+})

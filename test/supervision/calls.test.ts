@@ -1,0 +1,326 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, TestClock } from "effect"
+import * as Errors from "../../src/domain/Errors.js"
+import type * as Protocol from "../../src/domain/Protocol.js"
+import { FakeConnector } from "../../src/testing/Testing.js"
+import {
+  citySchema,
+  closed,
+  failsWith,
+  failureOf,
+  isOver,
+  local,
+  notFound,
+  passed,
+  refused,
+  remote,
+  resultOf,
+  settle,
+  supervise,
+  textOf,
+  withRandom
+} from "./support.js"
+
+const weather = { name: "weather", inputSchema: citySchema }
+
+describe("finding the tool", () => {
+  const open = { a: FakeConnector.open({ tools: ["read", "write"] }) }
+
+  it.scoped("calls by public name and by the server's own", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
+      assert.strictEqual(textOf(yield* supervisor.callTool("a_read")), "read")
+      assert.strictEqual(textOf(yield* supervisor.callServerTool("a", "write")), "write")
+    })
+  )
+
+  it.scoped("an unknown name is told with the nearest there is, and the catalog that was looked into", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
+      const { revision } = yield* supervisor.catalog
+      const error = yield* failsWith(supervisor.callTool("a_reads"), "ToolNotFound")
+      assert.deepInclude(error, { tool: "a_reads", nearest: "a_read", revision })
+      const raw = yield* failsWith(supervisor.callServerTool("a", "writes"), "ToolNotFound")
+      assert.deepInclude(raw, { tool: "writes", nearest: "write", server: "a", revision })
+      const server = yield* failsWith(supervisor.callServerTool("aa", "read"), "ServerNotFound")
+      assert.deepInclude(server, { server: "aa", nearest: "a" })
+    })
+  )
+
+  it.scoped("pain 26: a filtered tool is neither listed nor callable, by either name", () =>
+    Effect.gen(function* () {
+      const { count, supervisor, toolNames } = yield* supervise(
+        { servers: { a: { ...local, tools: { write: false } }, b: local }, tools: { "b_*": false } },
+        { scripts: { ...open, b: FakeConnector.open({ tools: ["x"] }) } }
+      )
+      assert.deepStrictEqual(yield* toolNames, ["a_read"])
+      yield* failsWith(supervisor.callTool("a_write"), "ToolNotFound")
+      yield* failsWith(supervisor.callServerTool("a", "write"), "ToolNotFound")
+      yield* failsWith(supervisor.callServerTool("b", "x"), "ToolNotFound")
+      assert.strictEqual(yield* count("a#1 called tools/call write"), 0)
+    })
+  )
+
+  it.scoped("pain 26: an agent sees and calls by its own filters", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise(
+        {
+          servers: { a: local },
+          tools: { a_write: false },
+          agents: { bold: { tools: { a_write: true } }, careful: { tools: { "*": false } } }
+        },
+        { scripts: open }
+      )
+      const namesFor = (agent: string) =>
+        Effect.map(supervisor.catalogFor(agent), ({ tools }) => tools.map(({ name }) => name))
+      assert.deepStrictEqual(yield* namesFor("bold"), ["a_read", "a_write"])
+      assert.deepStrictEqual(yield* namesFor("careful"), [])
+      assert.deepStrictEqual(yield* namesFor("unknown"), ["a_read"])
+      yield* supervisor.callTool("a_write", {}, { agent: "bold" })
+      yield* supervisor.callServerTool("a", "write", {}, { agent: "bold" })
+      yield* failsWith(supervisor.callTool("a_write"), "ToolNotFound")
+      yield* failsWith(supervisor.callTool("a_read", {}, { agent: "careful" }), "ToolNotFound")
+      yield* failsWith(supervisor.callServerTool("a", "read", {}, { agent: "careful" }), "ToolNotFound")
+    })
+  )
+})
+
+describe("arguments", () => {
+  it.scoped("that do not fit are refused with their place, and nothing is sent", () =>
+    Effect.gen(function* () {
+      const { count, eventsOf, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open({ tools: [weather] }) } }
+      )
+      const error = yield* failsWith(supervisor.callTool("a_weather", { city: 7 }), "InvalidArguments")
+      assert.deepStrictEqual(error.issues[0].path, ["city"])
+      yield* failsWith(supervisor.callTool("a_weather"), "InvalidArguments")
+      yield* supervisor.callTool("a_weather", { city: "Rome" })
+      assert.strictEqual(yield* count("a#1 called tools/call weather"), 1)
+      assert.deepStrictEqual(
+        eventsOf("CallSettled").map(({ outcome }) => outcome),
+        ["InvalidArguments", "InvalidArguments", "ok"]
+      )
+    })
+  )
+
+  it.scoped("are checked before any waiting, and the server's state after that", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise(
+        { servers: { a: remote } },
+        { scripts: { a: [FakeConnector.open({ tools: [weather] }), FakeConnector.hang] } }
+      )
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.crash(closed()))
+      yield* settle
+      yield* failsWith(supervisor.callTool("a_weather", { city: 7 }), "InvalidArguments")
+      yield* supervisor.disable("a")
+      yield* failsWith(supervisor.callTool("a_weather", { city: 7 }), "InvalidArguments")
+      const error = yield* failsWith(supervisor.callTool("a_weather", { city: "Rome" }), "ServerUnavailable")
+      assert.strictEqual(error.status.status, "disabled")
+    })
+  )
+
+  it.scoped("a schema that cannot be compiled lets the call through, and says so once", () =>
+    Effect.gen(function* () {
+      const odd = { name: "odd", inputSchema: { type: "object", properties: { a: { $ref: "https://example.com/x" } } } }
+      const { eventsOf, snapshot, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open({ tools: [odd] }) } }
+      )
+      yield* supervisor.callTool("a_odd", { a: 1 })
+      yield* supervisor.callTool("a_odd", { a: 1 })
+      const { diagnostics } = yield* snapshot("a")
+      assert.deepStrictEqual(
+        diagnostics.map(({ code, subject }) => [code, subject]),
+        [["schema_not_checked", "odd"]]
+      )
+      assert.lengthOf(eventsOf("Diagnostic"), 1)
+    })
+  )
+
+  it.scoped("a prompt without a required argument is not asked for", () =>
+    Effect.gen(function* () {
+      const { count, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        {
+          scripts: { a: FakeConnector.open({ prompts: [{ name: "p", arguments: [{ name: "who", required: true }] }] }) }
+        }
+      )
+      const error = yield* failsWith(supervisor.getPrompt("a", "p"), "InvalidArguments")
+      assert.deepStrictEqual(error.issues[0].path, ["who"])
+      assert.strictEqual(yield* count("a#1 called prompts/get p"), 0)
+      assert.deepStrictEqual(yield* supervisor.getPrompt("a", "p", { who: "me" }), { messages: [] })
+    })
+  )
+})
+
+describe("a server that is not ready", () => {
+  it.scoped("a call waits while it connects", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise({ servers: { a: local } })
+      const call = yield* Effect.fork(supervisor.callServerTool("a", "x"))
+      const named = yield* Effect.fork(supervisor.callTool("a_x"))
+      assert.isFalse(yield* isOver(call))
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.open({ tools: ["x"] }))
+      assert.strictEqual(textOf(yield* call), "x")
+      assert.strictEqual(textOf(yield* named), "x")
+    })
+  )
+
+  it.scoped("a call that waited for a tool which is not there is told so", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise({ servers: { a: local } })
+      const call = yield* Effect.fork(supervisor.callTool("a_y"))
+      yield* settle
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.open({ tools: ["x"] }))
+      assert.deepInclude(failureOf(yield* resultOf(call), "ToolNotFound"), { server: "a", nearest: "x" })
+    })
+  )
+
+  it.scoped("a call that waited is checked against the schema that has come", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise({ servers: { a: local } })
+      const call = yield* Effect.fork(supervisor.callTool("a_weather", { city: 7 }))
+      yield* settle
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.open({ tools: [weather] }))
+      failureOf(yield* resultOf(call), "InvalidArguments")
+    })
+  )
+
+  it.scoped("waits for 10 seconds, or as long as it is told", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise({ servers: { a: local } })
+      const usual = yield* Effect.fork(supervisor.callServerTool("a", "x"))
+      const brief = yield* Effect.fork(supervisor.callServerTool("a", "x", {}, { waitForReady: "3 seconds" }))
+      yield* passed("2999 millis")
+      assert.isFalse(yield* isOver(brief))
+      yield* passed("1 millis")
+      assert.strictEqual(failureOf(yield* resultOf(brief), "ServerUnavailable").status.status, "connecting")
+      yield* passed("6999 millis")
+      assert.isFalse(yield* isOver(usual))
+      yield* passed("1 millis")
+      failureOf(yield* resultOf(usual), "ServerUnavailable")
+    })
+  )
+
+  it.scoped("does not wait at all if told so", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise({ servers: { a: local } })
+      const call = yield* Effect.fork(supervisor.callServerTool("a", "x", {}, { waitForReady: 0 }))
+      failureOf(yield* resultOf(call), "ServerUnavailable")
+    })
+  )
+
+  it.scoped("waiting counts as total time", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise({ servers: { a: local } })
+      const call = yield* Effect.fork(supervisor.callServerTool("a", "x", {}, { totalTimeout: "4 seconds" }))
+      yield* passed("4 seconds")
+      const error = failureOf(yield* resultOf(call), "CallTimeout")
+      assert.deepInclude(error, { which: "total", sent: false, after: 4000 })
+    })
+  )
+
+  it.scoped("what is left of the total is what the server gets", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise({ servers: { a: local } })
+      const call = yield* Effect.fork(
+        supervisor.callServerTool("a", "x", {}, { totalTimeout: "8 seconds", idleTimeout: "1 hour" })
+      )
+      yield* passed("5 seconds")
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) =>
+        attempt.open({ tools: ["x"], calls: { x: Effect.never } })
+      )
+      yield* controls.awaitCall("a")
+      yield* passed("2999 millis")
+      assert.isFalse(yield* isOver(call))
+      yield* passed("1 millis")
+      assert.deepInclude(failureOf(yield* resultOf(call), "CallTimeout"), { which: "total", sent: true })
+    })
+  )
+
+  it.scoped("a call waits for a retry that is near, and not for one that is far", () =>
+    Effect.gen(function* () {
+      const busy = (retryAfter: number) =>
+        FakeConnector.fail(new Errors.HttpFailed({ server: "a", status: 503, retryAfter }))
+      const { status, supervisor } = yield* supervise(
+        { servers: { a: remote } },
+        { scripts: { a: [busy(20_000), FakeConnector.open({ tools: ["x"] })] } }
+      )
+      assert.deepInclude(yield* status("a"), { status: "failed", retryAt: 20_000 })
+      const far = yield* failsWith(supervisor.callServerTool("a", "x"), "ServerUnavailable")
+      assert.deepInclude(far.status, { status: "failed", retryAt: 20_000 })
+      yield* passed("11 seconds")
+      const call = yield* Effect.fork(supervisor.callServerTool("a", "x"))
+      assert.isFalse(yield* isOver(call))
+      yield* passed("9 seconds")
+      assert.strictEqual(textOf(yield* Effect.flatten(resultOf(call))), "x")
+    })
+  )
+
+  it.scoped("a call that waits is told at once when there is nothing to wait for any more", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise({ servers: { a: local } })
+      const call = yield* Effect.fork(supervisor.callServerTool("a", "x"))
+      yield* settle
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.fail(notFound()))
+      assert.strictEqual(failureOf(yield* resultOf(call), "ServerUnavailable").status.status, "failed")
+    })
+  )
+
+  it.scoped("pain 18: interrupting a call that waits leaves the attempt to others", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise({ servers: { a: local } })
+      const first = yield* Effect.fork(supervisor.callServerTool("a", "x"))
+      const second = yield* Effect.fork(supervisor.callServerTool("a", "x"))
+      yield* settle
+      yield* Fiber.interrupt(first)
+      const attempt = yield* controls.awaitAttempt("a")
+      assert.strictEqual(yield* attempt.stage, "opening")
+      yield* attempt.open({ tools: ["x"] })
+      assert.strictEqual(textOf(yield* second), "x")
+    })
+  )
+
+  it.scoped("a call on a removed server is told that there is none", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise({ servers: { a: local } })
+      const call = yield* Effect.fork(supervisor.callServerTool("a", "x"))
+      yield* settle
+      yield* supervisor.remove("a")
+      failureOf(yield* resultOf(call), "ServerNotFound")
+    })
+  )
+
+  it.scoped("every kind of request waits alike", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise({ servers: { a: local } })
+      const read = yield* Effect.fork(supervisor.readResource("a", "file:///x"))
+      const complete = yield* Effect.fork(
+        supervisor.complete("a", { ref: { type: "ref/prompt", name: "p" }, argument: { name: "who", value: "m" } })
+      )
+      yield* settle
+      const completion = { completion: { values: ["me"] } } as Protocol.CompleteResult
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) =>
+        attempt.open({ resources: ["file:///x"], completes: completion })
+      )
+      assert.deepStrictEqual((yield* read).contents[0]?.uri, "file:///x")
+      assert.deepStrictEqual(yield* complete, completion)
+      yield* supervisor.disable("a")
+      yield* failsWith(supervisor.readResource("a", "file:///x"), "ServerUnavailable")
+      yield* failsWith(supervisor.readResource("b", "file:///x"), "ServerNotFound")
+    })
+  )
+
+  it.scoped("does not wait for a server that comes back later than it is wanted", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise(
+        { servers: { a: remote } },
+        { scripts: { a: FakeConnector.fail(refused()) } }
+      )
+      yield* TestClock.adjust("2 minutes")
+      const options = { waitForReady: 1 }
+      yield* failsWith(supervisor.callServerTool("a", "x", {}, options), "ServerUnavailable")
+    }).pipe(withRandom(0.9))
+  )
+})

@@ -1,0 +1,204 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Chunk, Effect, Fiber, Stream } from "effect"
+import type * as ServerConfig from "../../src/domain/ServerConfig.js"
+import { FakeConnector } from "../../src/testing/Testing.js"
+import { failsWith, failureOf, isOver, local, passed, remote, resultOf, settle, supervise } from "./support.js"
+
+const many = (count: number, config: ServerConfig.Input) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`s${index}`, config]))
+
+const scripted = (count: number, script: FakeConnector.Script) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`s${index}`, script]))
+
+describe("closing the scope", () => {
+  it.scoped("closes everything, in parallel", () =>
+    Effect.gen(function* () {
+      const script = FakeConnector.closing(FakeConnector.open(), "2 seconds")
+      const { close, controls } = yield* supervise({ servers: many(20, remote) }, { scripts: scripted(20, script) })
+      assert.strictEqual(yield* controls.openSessions(), 20)
+      const closing = yield* Effect.fork(close)
+      yield* passed("2 seconds")
+      assert.isTrue(yield* isOver(closing))
+      assert.strictEqual(yield* controls.unclosed(), 0)
+    })
+  )
+
+  for (const [what, behaviour] of [
+    ["whose close hangs", FakeConnector.open()],
+    ["that hang while they connect, and when they close", FakeConnector.hang]
+  ] as const) {
+    it.scoped(`pain 16: 20 servers ${what} take one budget`, () =>
+      Effect.gen(function* () {
+        const script = FakeConnector.closing(behaviour, "forever")
+        const { close } = yield* supervise({ servers: many(20, remote) }, { scripts: scripted(20, script) })
+        const closing = yield* Effect.fork(close)
+        yield* passed("4 seconds")
+        assert.isFalse(yield* isOver(closing))
+        yield* passed("2 seconds")
+        assert.isTrue(yield* isOver(closing))
+      })
+    )
+  }
+
+  it.scoped("pain 16: those that connect are ended at once, also those that wait for their turn", () =>
+    Effect.gen(function* () {
+      const { close, controls, story } = yield* supervise({ servers: many(12, local) })
+      yield* close
+      assert.strictEqual(yield* controls.unclosed(), 0)
+      assert.lengthOf(
+        (yield* story()).filter((line) => line.endsWith("abandoned")),
+        8
+      )
+    })
+  )
+
+  it.scoped("pain 11: calls that are under way, wait for their turn or for a server settle", () =>
+    Effect.gen(function* () {
+      const { close, controls, supervisor } = yield* supervise(
+        { servers: { a: { ...local, concurrency: 1 }, b: local } },
+        { scripts: { a: FakeConnector.open({ tools: ["x"], calls: { x: Effect.never } }) } }
+      )
+      const sent = yield* Effect.fork(supervisor.callTool("a_x"))
+      yield* controls.awaitCall("a")
+      const queued = yield* Effect.fork(supervisor.callTool("a_x"))
+      const parked = yield* Effect.fork(supervisor.callServerTool("b", "x"))
+      yield* settle
+      yield* close
+      failureOf(yield* resultOf(sent), "OutcomeUnknown")
+      failureOf(yield* resultOf(queued), "SupervisorClosed")
+      failureOf(yield* resultOf(parked), "SupervisorClosed")
+    })
+  )
+
+  it.scoped("pain 11: calls settle at once although their server does not close", () =>
+    Effect.gen(function* () {
+      const { close, controls, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open({ tools: ["x"], calls: { x: Effect.never }, closeTakes: "forever" }) } }
+      )
+      const sent = yield* Effect.fork(supervisor.callTool("a_x"))
+      yield* controls.awaitCall("a")
+      const closing = yield* Effect.fork(close)
+      failureOf(yield* resultOf(sent), "OutcomeUnknown")
+      const during = yield* Effect.fork(supervisor.callTool("a_x"))
+      yield* passed("6 seconds")
+      yield* closing
+      failureOf(yield* resultOf(during), "SupervisorClosed")
+    })
+  )
+
+  it.scoped("afterwards there is nothing, and whoever asks is told", () =>
+    Effect.gen(function* () {
+      const { close, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open({ tools: ["x"] }) } }
+      )
+      yield* close
+      yield* failsWith(supervisor.callTool("a_x"), "SupervisorClosed")
+      yield* failsWith(supervisor.callServerTool("a", "x"), "SupervisorClosed")
+      yield* failsWith(supervisor.readResource("a", "file:///x"), "SupervisorClosed")
+      yield* failsWith(supervisor.getPrompt("a", "p"), "SupervisorClosed")
+      assert.deepStrictEqual(yield* supervisor.servers, [])
+      assert.deepStrictEqual((yield* supervisor.catalog).tools, [])
+      yield* failsWith(supervisor.restart("a"), "ServerNotFound")
+    })
+  )
+
+  it.scoped("commands afterwards and meanwhile start nothing", () =>
+    Effect.gen(function* () {
+      const { close, controls, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.closing(FakeConnector.open(), "2 seconds"), b: FakeConnector.open() } }
+      )
+      const closing = yield* Effect.fork(close)
+      yield* settle
+      const adding = yield* Effect.fork(Effect.exit(supervisor.add("b", local)))
+      const reconciling = yield* Effect.fork(Effect.exit(supervisor.reconcile({ servers: { b: local } })))
+      yield* passed("10 seconds")
+      yield* closing
+      yield* Fiber.interruptFork(adding)
+      yield* Fiber.interruptFork(reconciling)
+      yield* Effect.exit(supervisor.add("b", local))
+      yield* passed("10 seconds")
+      assert.strictEqual(yield* controls.unclosed(), 0, "something lives after the end")
+    })
+  )
+
+  it.scoped("who waits for a status is told, and does not wait for ever", () =>
+    Effect.gen(function* () {
+      const { close, supervisor } = yield* supervise({ servers: { a: local } })
+      const connecting = yield* Effect.fork(Effect.exit(supervisor.connect("a")))
+      const settling = yield* Effect.fork(Effect.exit(supervisor.awaitSettled()))
+      yield* settle
+      yield* close
+      assert.isTrue(yield* isOver(connecting))
+      assert.isTrue(yield* isOver(settling))
+    })
+  )
+
+  it.scoped("all streams end normally", () =>
+    Effect.gen(function* () {
+      const { close, controls, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open({ tools: ["x"], resources: ["file:///x"] }) } }
+      )
+      const streams: ReadonlyArray<Stream.Stream<unknown, unknown>> = [
+        supervisor.events,
+        supervisor.eventsFrom(1),
+        supervisor.changes,
+        supervisor.catalogChanges,
+        supervisor.logs("a"),
+        supervisor.subscribeResource("a", "file:///x")
+      ]
+      const readers = yield* Effect.forEach(streams, (stream) => Effect.fork(Stream.runCollect(stream)))
+      yield* settle
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.log("a line"))
+      yield* close
+      const [, , changes, catalogs, logs] = yield* Effect.forEach(readers, (reader) =>
+        Effect.map(Effect.flatten(resultOf(reader)), Chunk.toReadonlyArray)
+      )
+      assert.deepStrictEqual(changes?.at(-1), [])
+      assert.deepInclude(catalogs?.at(-1), { tools: [] })
+      assert.deepInclude(logs?.[0], { text: "a line", source: "stderr" })
+    })
+  )
+
+  it.scoped("streams that are begun afterwards end, too", () =>
+    Effect.gen(function* () {
+      const { close, supervisor } = yield* supervise({ servers: { a: local } })
+      yield* close
+      const streams: ReadonlyArray<Stream.Stream<unknown, unknown>> = [
+        supervisor.events,
+        supervisor.eventsFrom(1),
+        supervisor.changes,
+        supervisor.catalogChanges,
+        supervisor.subscribeResource("a", "file:///x")
+      ]
+      for (const stream of streams) {
+        const reader = yield* Effect.fork(Stream.runDrain(stream))
+        yield* Effect.flatten(resultOf(reader))
+      }
+    })
+  )
+})
+
+describe("logs", () => {
+  it.scoped("what is kept first, then what comes, across restarts", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open() } }
+      )
+      const log = (number: number, text: string) =>
+        Effect.flatMap(controls.awaitAttempt("a", number), (attempt) => attempt.log(text))
+      for (let i = 1; i <= 1005; i++) yield* log(1, `line ${i}`)
+      yield* supervisor.restart("a")
+      const reader = yield* Effect.fork(Stream.runCollect(Stream.take(supervisor.logs("a"), 1001)))
+      yield* settle
+      yield* log(2, "after")
+      const texts = Chunk.toReadonlyArray(yield* Effect.flatten(resultOf(reader))).map(({ text }) => text)
+      assert.deepStrictEqual([texts[0], texts.at(-2), texts.at(-1)], ["line 6", "line 1005", "after"])
+      yield* failsWith(Stream.runDrain(supervisor.logs("b")), "ServerNotFound")
+    })
+  )
+})
