@@ -1,0 +1,194 @@
+/** Supervisors with real processes and sockets, and ways to wait for what they say. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { it } from "@effect/vitest"
+import { Chunk, Context, Effect, Layer, Logger, Option, type Scope, Stream } from "effect"
+import type { InvalidConfig } from "../../../src/domain/Errors.js"
+import type { EventOf, ServerEvent } from "../../../src/domain/ServerEvent.js"
+import type { ServerSnapshot } from "../../../src/domain/ServerSnapshot.js"
+import type { ServerStatus, StatusOf } from "../../../src/domain/ServerStatus.js"
+import * as McpSupervisor from "../../../src/McpSupervisor.js"
+import { ScriptedServer } from "../../../src/testing/Testing.js"
+import type { Answer, Received } from "./rawHttp.js"
+import * as Raw from "./rawHttp.js"
+import { faulty } from "./session.js"
+
+export type Supervisor = McpSupervisor.Shape
+
+/** A directory that is gone after the test. */
+export const temporaryDirectory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "supervised-"))),
+  (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+)
+
+/** A supervisor that lives as long as the scope, with a state directory of its own where none is given. */
+export const supervise = (options: McpSupervisor.Options = {}): Effect.Effect<Supervisor, InvalidConfig, Scope.Scope> =>
+  Effect.gen(function* () {
+    const stateDir = options.stateDir ?? (yield* temporaryDirectory)
+    const context = yield* Layer.build(McpSupervisor.layerNode({ ...options, stateDir })).pipe(
+      Effect.provide(Logger.remove(Logger.defaultLogger))
+    )
+    return Context.get(context, McpSupervisor.McpSupervisor)
+  })
+
+/** A supervisor whose servers have all come to rest. */
+export const superviseSettled = (
+  servers: NonNullable<McpSupervisor.Options["servers"]>,
+  options: Omit<McpSupervisor.Options, "servers"> = {}
+) => Effect.tap(supervise({ ...options, servers }), (supervisor) => supervisor.awaitSettled())
+
+/** A test in real time, in a scope of its own. */
+export const live = (name: string, test: Effect.Effect<unknown, unknown, Scope.Scope>, timeout?: number) =>
+  it.live(name, () => Effect.scoped(test), timeout)
+
+// --- servers --------------------------------------------------------------------------------------------------------
+
+/** A process that does what its arguments say. They stand on its command line, so that it can be found by them. */
+export const faultyServer = (...args: ReadonlyArray<string>) => ({ command: process.execPath, args: [faulty, ...args] })
+
+/** A process of `sh` that is the first script when it runs for the first time in that directory, and later the other one. */
+export const firstThen = (
+  directory: string,
+  first: ScriptedServer.StdioScript,
+  later: ScriptedServer.StdioScript = { tools: ["echo"] }
+) => {
+  const { args, command } = ScriptedServer.stdio(first)
+  const other = ScriptedServer.stdio(later).args.at(-1)!
+  const program = `if mkdir "$0" 2>/dev/null; then last="$5"; else last="$6"; fi; exec "$1" "$2" "$3" "$4" "$last"`
+  return { command: "sh", args: ["-c", program, join(directory, "was-here"), command, ...args, other] }
+}
+
+/** An HTTP server at a given port of loopback, which can be served again after the scope has closed; 0 is a free one. */
+export const serveAt = (
+  port: number,
+  answer: Answer
+): Effect.Effect<
+  { readonly url: string; readonly port: number; readonly received: Array<Received> },
+  never,
+  Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const received: Array<Received> = []
+    const server = createServer((request, response) => {
+      const chunks: Array<Buffer> = []
+      request.on("data", (chunk: Buffer) => void chunks.push(chunk))
+      request.on("end", () => {
+        const body = Buffer.concat(chunks).toString("utf8")
+        const { headers, method = "", url = "" } = request
+        const each: Received = { method, url, headers, message: body === "" ? {} : JSON.parse(body) }
+        received.push(each)
+        answer(each, response, request)
+      })
+    })
+    yield* Effect.acquireRelease(
+      Effect.async<void>((resume) => void server.listen(port, "127.0.0.1", () => resume(Effect.void))),
+      () =>
+        Effect.async<void>((resume) => {
+          server.close(() => resume(Effect.void))
+          server.closeAllConnections()
+        })
+    )
+    const address = server.address() as AddressInfo
+    return { url: `http://127.0.0.1:${address.port}/mcp`, port: address.port, received }
+  })
+
+/** A port on which nobody listens. */
+export const freePort: Effect.Effect<number> = Effect.scoped(
+  Effect.map(
+    serveAt(0, () => {}),
+    ({ port }) => port
+  )
+)
+
+/** {@link Raw.legacy} with these tools. */
+export const withTools = (tools: ReadonlyArray<string | object>, own: Parameters<typeof Raw.legacy>[0] = () => false) =>
+  Raw.legacy((received, response, request) => {
+    if (own(received, response, request)) return true
+    if (received.message.method !== "tools/list") return false
+    const listed = tools.map((tool) =>
+      typeof tool === "string" ? { name: tool, inputSchema: { type: "object" } } : tool
+    )
+    Raw.json(response, Raw.result(received, { tools: listed }))
+    return true
+  })
+
+/** How often each method came. */
+export const countOf = (received: ReadonlyArray<Received>, method: string): number =>
+  received.filter(({ message }) => message.method === method).length
+
+// --- what it says ---------------------------------------------------------------------------------------------------
+
+/** The first snapshot of a server that fits, of the one there is and those to come. */
+export const awaitSnapshot = (
+  supervisor: Supervisor,
+  server: string,
+  matches: (snapshot: ServerSnapshot) => boolean
+): Effect.Effect<ServerSnapshot> =>
+  supervisor.changes.pipe(
+    Stream.filterMap((snapshots) =>
+      Option.filter(Option.fromNullable(snapshots.find(({ name }) => name === server)), matches)
+    ),
+    Stream.runHead,
+    Effect.flatMap(Option.match({ onNone: () => Effect.dieMessage("it ended"), onSome: Effect.succeed })),
+    Effect.timeoutFailCause({
+      duration: "15 seconds",
+      onTimeout: () => new Error(`${server} never came to it`) as never
+    }),
+    Effect.orDie
+  )
+
+/** Waits for a status of that name. */
+export const awaitStatus = <Name extends ServerStatus["status"]>(
+  supervisor: Supervisor,
+  server: string,
+  name: Name,
+  matches: (status: StatusOf<Name>) => boolean = () => true
+): Effect.Effect<StatusOf<Name>> =>
+  Effect.map(
+    awaitSnapshot(supervisor, server, ({ status }) => status.status === name && matches(status as StatusOf<Name>)),
+    ({ status }) => status as StatusOf<Name>
+  )
+
+/** The number of the process of a connected server. */
+export const pidOf = (supervisor: Supervisor, server: string): Effect.Effect<number> =>
+  Effect.map(
+    awaitSnapshot(supervisor, server, ({ pid }) => pid !== undefined),
+    ({ pid }) => pid!
+  )
+
+/** What was published from the beginning up to the first event that fits. */
+export const eventsUntil = (
+  supervisor: Supervisor,
+  isLast: (event: ServerEvent) => boolean
+): Effect.Effect<ReadonlyArray<ServerEvent>> =>
+  supervisor.eventsFrom(1).pipe(Stream.takeUntil(isLast), Stream.runCollect, Effect.map(Chunk.toReadonlyArray))
+
+/** How the status of a server changed, from the beginning up to the first one that fits. */
+export const changesUntil = (
+  supervisor: Supervisor,
+  server: string,
+  isLast: (to: ServerStatus) => boolean
+): Effect.Effect<ReadonlyArray<EventOf<"StatusChanged">>> => {
+  const isChange = (event: ServerEvent): event is EventOf<"StatusChanged"> =>
+    event.type === "StatusChanged" && event.server === server
+  return Effect.map(
+    eventsUntil(supervisor, (event) => isChange(event) && isLast(event.to)),
+    (events) => events.filter(isChange)
+  )
+}
+
+/** The names of the statuses, without the steps within one. */
+export const namesOf = (changes: ReadonlyArray<EventOf<"StatusChanged">>): ReadonlyArray<string> =>
+  changes.map(({ to }) => to.status).filter((name, index, names) => name !== names[index - 1])
+
+/** The lines a server wrote to stderr, up to the first one that fits. */
+export const linesUntil = (supervisor: Supervisor, server: string, isLast: (line: string) => boolean) =>
+  supervisor.logs(server).pipe(
+    Stream.map(({ text }) => text),
+    Stream.takeUntil(isLast),
+    Stream.runCollect,
+    Effect.map(Chunk.toReadonlyArray)
+  )
