@@ -6,7 +6,15 @@ export interface Child {
   readonly first: unknown
   readonly ask: (method: string, ...parameters: ReadonlyArray<unknown>) => Promise<unknown>
   readonly end: () => Promise<void>
+  /** Its end without a chance to do anything about it. */
+  readonly kill: () => Promise<void>
 }
+
+/**
+ * Nobody uses TLS here, and reading more certificates than usual would take node longer than to start: in those servers only
+ * to which a contender hands it on.
+ */
+const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
 
 /** A module beside this one, in a process of its own. It ends with us whatever happens: its channel closes. */
 export const start = async (
@@ -14,12 +22,19 @@ export const start = async (
   parameters: ReadonlyArray<string>,
   nodeOptions: ReadonlyArray<string> = []
 ): Promise<Child> => {
-  // the SDK makes fetch warn about its many listeners, once per call
   const file = fileURLToPath(new URL(module, import.meta.url))
   const child = fork(file, [...parameters], {
+    // the SDK makes fetch warn about its many listeners, once per call
     execArgv: ["--no-warnings", ...nodeOptions],
-    stdio: ["ignore", "ignore", "inherit", "ipc"]
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    env
   })
+  const exitAfter = async (begin: () => void): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = new Promise((resolve) => child.once("exit", resolve))
+    begin()
+    await exited
+  }
   const first = await nextMessage(child, module)
   return {
     first,
@@ -30,12 +45,8 @@ export const start = async (
       if (error !== undefined) throw new Error(`${module}: ${method} failed: ${error}`)
       return value
     },
-    end: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      const exited = new Promise((resolve) => child.once("exit", resolve))
-      if (child.connected) child.disconnect()
-      await exited
-    }
+    end: () => exitAfter(() => child.connected && child.disconnect()),
+    kill: () => exitAfter(() => child.kill("SIGKILL"))
   }
 }
 

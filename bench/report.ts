@@ -1,3 +1,6 @@
+/**
+ * What was measured, as Markdown.
+ */
 import { availableParallelism, cpus } from "node:os"
 
 /** One figure, as each round has it. */
@@ -6,10 +9,23 @@ export interface Row {
   readonly measure: string
   readonly unit: string
   readonly better: "less" | "more"
-  /** The ratio of ours to the SDK's that we want, if we want one. */
-  readonly target?: number | undefined
-  readonly ours: ReadonlyArray<number>
-  readonly sdk: ReadonlyArray<number>
+  readonly who: string
+  /** What never came is infinite. */
+  readonly figures: ReadonlyArray<number>
+  /** What it is compared with. */
+  readonly than?: { readonly who: string; readonly figures: ReadonlyArray<number> } | undefined
+  /** What we want of the ratio to that, or of the figure itself, if we want something. */
+  readonly target?: { readonly ratio: number } | { readonly figure: number } | undefined
+}
+
+/** Rows of one subject, and where each comes from. */
+export interface Section {
+  readonly name: string
+  readonly parts: ReadonlyArray<{
+    /** Mostly that of a server. */
+    readonly name: string
+    readonly measure: () => Promise<ReadonlyArray<Row>>
+  }>
 }
 
 const median = (values: ReadonlyArray<number>): number => {
@@ -21,31 +37,49 @@ const median = (values: ReadonlyArray<number>): number => {
 const best = ({ better }: Row, values: ReadonlyArray<number>): number =>
   better === "less" ? Math.min(...values) : Math.max(...values)
 
-const ratioOf = ({ ours, sdk }: Row): number => median(ours) / median(sdk)
+const ratioOf = ({ figures, than }: Row): number =>
+  than === undefined ? Number.NaN : median(figures) / median(than.figures)
 
-const meets = (row: Row): boolean =>
-  row.target === undefined || (row.better === "less" ? ratioOf(row) <= row.target : ratioOf(row) >= row.target)
+/** What the target is about. */
+const judged = (row: Row): number =>
+  row.target !== undefined && "ratio" in row.target ? ratioOf(row) : median(row.figures)
 
-const figure = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3))
+const limitOf = (target: NonNullable<Row["target"]>): number => ("ratio" in target ? target.ratio : target.figure)
 
-const targetOf = ({ better, target }: Row): string =>
-  target === undefined ? "" : `${better === "less" ? "≤" : "≥"} ${target}×`
+const meets = (row: Row): boolean => {
+  if (row.target === undefined) return true
+  const limit = limitOf(row.target)
+  return row.better === "less" ? judged(row) <= limit : judged(row) >= limit
+}
+
+const figure = (value: number): string => {
+  if (!Number.isFinite(value)) return "never"
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}
+
+const ratio = (value: number): string => (Number.isFinite(value) ? `${value.toFixed(2)}×` : "")
+
+const targetOf = ({ better, target, unit }: Row): string => {
+  if (target === undefined) return ""
+  return `${better === "less" ? "≤" : "≥"} ${limitOf(target)}${"ratio" in target ? "×" : ` ${unit}`}`
+}
 
 const verdict = (row: Row): string => (row.target === undefined ? "" : meets(row) ? "met" : "**missed**")
 
 export const table = (rows: ReadonlyArray<Row>): string =>
   [
-    "| server | measure | ours | SDK | ratio | best round | target | |",
-    "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
+    "| server | measure | who | figure | compared with | ratio | best round | target | |",
+    "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ...rows.map((row) => {
-      const bestRatio = best(row, row.ours) / best(row, row.sdk)
+      const { than } = row
       const cells = [
         row.server,
         `${row.measure}, ${row.unit}`,
-        figure(median(row.ours)),
-        figure(median(row.sdk)),
-        `${ratioOf(row).toFixed(2)}×`,
-        `${bestRatio.toFixed(2)}×`,
+        row.who,
+        figure(median(row.figures)),
+        than === undefined ? "" : `${than.who} ${figure(median(than.figures))}`,
+        ratio(ratioOf(row)),
+        than === undefined ? figure(best(row, row.figures)) : ratio(best(row, row.figures) / best(row, than.figures)),
         targetOf(row),
         verdict(row)
       ]
@@ -59,9 +93,12 @@ export const summary = (rows: ReadonlyArray<Row>): string => {
   if (missed.length === 0) return `All ${wanted.length} targets are met.`
   return [
     `${missed.length} of ${wanted.length} targets are missed:`,
-    ...missed.map((row) => `- ${row.server}, ${row.measure}: ${ratioOf(row).toFixed(2)}×, wanted ${targetOf(row)}`)
+    ...missed.map((row) => `- ${row.server}, ${row.measure}, ${row.who}: ${reached(row)}, wanted ${targetOf(row)}`)
   ].join("\n")
 }
+
+const reached = (row: Row): string =>
+  row.target !== undefined && "ratio" in row.target ? ratio(ratioOf(row)) : `${figure(median(row.figures))} ${row.unit}`
 
 export const machine = (): string =>
   `${availableParallelism()} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${process.platform}, Node ${process.version}`

@@ -1,9 +1,10 @@
-// Our sessions, used as an Effect program uses them: everything in one effect, one fiber per caller.
+// Our sessions by themselves, one for each connection.
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Context from "effect/Context"
 import * as Scope from "effect/Scope"
+import { callersOf } from "./callers.mjs"
 
 /** `dist` is where the build is. */
 export const make = async (dist) => {
@@ -21,30 +22,18 @@ export const make = async (dist) => {
     })
 
   return {
+    load: async () => {},
+
     open: async (target) => {
       const { scope, session } = await Effect.runPromise(open(target))
-
-      const caller = (until, args, told) =>
-        Effect.gen(function* () {
-          for (let now = performance.now(); now < until; ) {
-            const { content } = yield* session.callTool("echo", args)
-            const then = now
-            now = performance.now()
-            told(now - then, content)
-          }
-        })
-
+      const call = (args) => session.callTool("echo", args)
       return {
-        callers: (count, until, args, told) =>
-          Effect.runPromise(
-            Effect.forEach(Array.from({ length: count }), () => caller(until, args, told), {
-              concurrency: count,
-              discard: true
-            })
-          ),
+        call: (args) => Effect.runPromise(call(args)),
+        callers: callersOf(call),
         close: () => Effect.runPromise(Scope.close(scope, Exit.void))
       }
     },
+
     end: () => Effect.runPromise(Scope.close(all, Exit.void))
   }
 }

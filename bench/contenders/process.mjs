@@ -1,16 +1,37 @@
 // One contender in a process of its own: it does what the parent says, one thing at a time.
 import { setTimeout as sleep } from "node:timers/promises"
 
-const [name, dist] = process.argv.slice(2)
-const contender = await (await import(`./${name}.mjs`)).make(dist)
+const [name, dist, stateDir] = process.argv.slice(2)
+const contender = await (await import(`./${name}.mjs`)).make(dist, stateDir)
 const args = { text: "hello" }
 let connection
+
+const check = (content) => {
+  if (content[0]?.text !== args.text) throw new Error("that is not what was sent")
+}
+
+const textOf = (error) => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+/** What is left when everything that can go has gone. */
+const memory = async () => {
+  for (let round = 0; round < 5; round += 1) {
+    await sleep(50)
+    globalThis.gc()
+  }
+  return process.memoryUsage()
+}
+
+// --- calls ----------------------------------------------------------------------------------------------------------
+
+const open = async (target) => {
+  connection = await contender.open(target)
+}
 
 /** Lets some callers call for so long. */
 const run = async (count, millis) => {
   const latencies = []
   const told = (latency, content) => {
-    if (content[0]?.text !== args.text) throw new Error("that is not what was sent")
+    check(content)
     latencies.push(latency)
   }
   const cpu = process.cpuUsage()
@@ -27,39 +48,118 @@ const run = async (count, millis) => {
   }
 }
 
-/** What is left when everything that can go has gone. */
-const heap = async () => {
-  for (let round = 0; round < 5; round += 1) {
-    await sleep(50)
-    globalThis.gc()
+/** One call, and the milliseconds until its end. It may fail. */
+const call = async (from = performance.now()) => {
+  try {
+    check((await connection.call(args)).content)
+    return { millis: performance.now() - from }
+  } catch (error) {
+    return { millis: performance.now() - from, error: textOf(error) }
   }
-  return process.memoryUsage().heapUsed
+}
+
+/** Kills the process of the server, and calls it at once. */
+const killAndCall = async () => {
+  const pid = await connection.pid()
+  if (!(pid > 0)) throw new Error("there is no process to kill")
+  const from = performance.now()
+  process.kill(pid, "SIGKILL")
+  return call(from)
+}
+
+const close = () => connection.close()
+
+// --- many servers ---------------------------------------------------------------------------------------------------
+
+/** Milliseconds until those servers are ready; all are started. */
+const startUp = async (targets, awaited) => {
+  await contender.load()
+  const started = await contender.start(targets)
+  await started.ready(awaited)
+  const elapsed = performance.now() - started.from
+  await started.close()
+  return elapsed
+}
+
+/** Milliseconds until a program that wants those servers can go on. */
+const build = async (targets, isLoaded) => {
+  if (isLoaded) await contender.load()
+  const { built, close, from } = await contender.start(targets)
+  await close()
+  return built - from
+}
+
+/** Milliseconds until all tools are there for the first time, and then each time they are asked for. */
+const lists = async (targets, tools, repeats) => {
+  await contender.load()
+  const started = await contender.start(targets)
+  await started.ready(Object.keys(targets))
+  const list = async () => {
+    const found = await started.list()
+    if (found !== tools) throw new Error(`there are ${found} tools instead of ${tools}`)
+  }
+  await list()
+  const first = performance.now() - started.from
+  const again = []
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    const from = performance.now()
+    await list()
+    again.push(performance.now() - from)
+  }
+  await started.close()
+  return { first, again }
+}
+
+// --- memory ---------------------------------------------------------------------------------------------------------
+
+/** The bytes of heap one more open connection takes that has been used, when the code that opens them is warm. */
+const heapPerConnection = async (target, count) => {
+  const openMany = async () => {
+    const all = []
+    for (let each = 0; each < count; each += 1) {
+      await open(target)
+      check((await connection.call(args)).content)
+      all.push(connection)
+    }
+    return all
+  }
+  const closeAll = (all) => Promise.all(all.map(({ close }) => close()))
+  await closeAll(await openMany())
+  const before = await memory()
+  const all = await openMany()
+  const after = await memory()
+  await closeAll(all)
+  return (after.heapUsed - before.heapUsed) / count
+}
+
+/** The bytes of the process one of these servers takes that is connected, and whose tools are known. */
+const residentPerServer = async (first, targets) => {
+  const connected = async (some) => {
+    const started = await contender.start(some)
+    await started.ready(Object.keys(some))
+    await started.list()
+    return started
+  }
+  const warm = await connected(first)
+  const before = await memory()
+  const started = await connected(targets)
+  const after = await memory()
+  await started.close()
+  await warm.close()
+  return (after.rss - before.rss) / Object.keys(targets).length
 }
 
 const methods = {
-  open: async (target) => {
-    connection = await contender.open(target)
-  },
+  open,
   run,
-  /** The bytes of heap one more open connection takes that has been used, when the code that opens them is warm. */
-  heapPerConnection: async (target, count) => {
-    const openMany = async () => {
-      const open = []
-      for (let each = 0; each < count; each += 1) {
-        connection = await contender.open(target)
-        await run(1, 1)
-        open.push(connection)
-      }
-      return open
-    }
-    const closeAll = (open) => Promise.all(open.map(({ close }) => close()))
-    await closeAll(await openMany())
-    const before = await heap()
-    const open = await openMany()
-    const after = await heap()
-    await closeAll(open)
-    return (after - before) / count
-  },
+  call,
+  killAndCall,
+  close,
+  startUp,
+  build,
+  lists,
+  heapPerConnection,
+  residentPerServer,
   end: () => contender.end()
 }
 
@@ -67,7 +167,7 @@ process.on("message", async ({ method, parameters }) => {
   try {
     process.send({ value: await methods[method](...parameters) })
   } catch (error) {
-    process.send({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+    process.send({ error: textOf(error) })
   }
 })
 process.on("disconnect", () => process.exit())

@@ -1,4 +1,6 @@
-// Our supervisor, used as an Effect program uses it: tools by their public names.
+// Our supervisor, as it is used on Node: tools by their public names, a directory for what is kept.
+import { mkdtemp } from "node:fs/promises"
+import { join } from "node:path"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -6,48 +8,67 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Scope from "effect/Scope"
+import { callersOf } from "./callers.mjs"
 
-/** `dist` is where the build is. */
-export const make = async (dist) => {
-  const { layer, McpSupervisor } = await import(new URL("supervision/Supervisor.js", dist).href).then(async (module) => ({
-    ...module,
-    ...(await import(new URL("supervision/model.js", dist).href))
-  }))
-  const connector = await import(new URL("connection/Connector.js", dist).href)
+/** `dist` is where the build is, `stateDir` where each supervisor gets a directory of its own. */
+export const make = async (dist, stateDir) => {
+  const { layerNode, McpSupervisor } = await import(new URL("McpSupervisor.js", dist).href)
   const all = Effect.runSync(Scope.make())
-  const supervised = layer().pipe(
-    Layer.provide(connector.layer()),
-    Layer.provide(Logger.minimumLogLevel(LogLevel.None))
-  )
-  const supervisor = Context.get(await Effect.runPromise(Layer.buildWithScope(supervised, all)), McpSupervisor)
   let count = 0
 
+  /** A supervisor of these servers, as soon as its layer is built. */
+  const build = async (servers) => {
+    const layer = layerNode({ servers, stateDir: await mkdtemp(join(stateDir, "supervisor-")) })
+    const scope = await Effect.runPromise(Scope.fork(all, { _tag: "Sequential" }))
+    const quiet = Layer.provide(layer, Logger.minimumLogLevel(LogLevel.None))
+    const from = performance.now()
+    const context = await Effect.runPromise(Layer.buildWithScope(quiet, scope))
+    return {
+      supervisor: Context.get(context, McpSupervisor),
+      from,
+      built: performance.now(),
+      close: () => Effect.runPromise(Scope.close(scope, Exit.void))
+    }
+  }
+
+  /** The one all connections are made with that are opened one by one. */
+  let shared
+  const one = async () => (await (shared ??= build({}))).supervisor
+
   return {
+    /** What the layer loads when it is built for the first time. */
+    load: () => import(new URL("connection/sdkConnect.js", dist).href),
+
     open: async (target) => {
+      const supervisor = await one()
       const name = `bench${(count += 1)}`
-      await Effect.runPromise(Effect.zipRight(supervisor.add(name, target), supervisor.connect(name)))
-
-      const caller = (until, args, told) =>
-        Effect.gen(function* () {
-          for (let now = performance.now(); now < until; ) {
-            const { content } = yield* supervisor.callTool(`${name}_echo`, args)
-            const then = now
-            now = performance.now()
-            told(now - then, content)
-          }
-        })
-
+      await Effect.runPromise(supervisor.add(name, target))
+      const { status } = await Effect.runPromise(supervisor.connect(name))
+      if (status !== "connected") throw new Error(`${name} is ${status}`)
+      const call = (args) => supervisor.callTool(`${name}_echo`, args)
       return {
-        callers: (count, until, args, told) =>
-          Effect.runPromise(
-            Effect.forEach(Array.from({ length: count }), () => caller(until, args, told), {
-              concurrency: count,
-              discard: true
-            })
-          ),
+        call: (args) => Effect.runPromise(call(args)),
+        callers: callersOf(call),
+        pid: async () => (await Effect.runPromise(supervisor.server(name))).pid,
         close: () => Effect.runPromise(supervisor.remove(name))
       }
     },
+
+    start: async (targets) => {
+      const { built, close, from, supervisor } = await build(targets)
+      return {
+        from,
+        built,
+        ready: async (servers) => {
+          const snapshots = await Effect.runPromise(supervisor.awaitSettled({ servers }))
+          const others = snapshots.filter(({ status }) => status.status !== "connected")
+          if (others.length > 0) throw new Error(`not connected: ${JSON.stringify(others[0])}`)
+        },
+        list: () => Effect.runSync(supervisor.catalog).tools.length,
+        close
+      }
+    },
+
     end: () => Effect.runPromise(Scope.close(all, Exit.void))
   }
 }

@@ -1,12 +1,15 @@
-// A server over streamable HTTP with one tool, written by hand. It answers as it is told: with JSON, and then it has nothing
-// to say unasked, or with a stream of events, and then it also keeps one open for that.
+// A server over streamable HTTP, written by hand. It answers as it is told: with JSON, and then it has nothing to say
+// unasked, or with a stream of events, and then it also keeps one open for that. The second argument says as JSON how many
+// such servers there are (`count`), on which port if not on any (`port`), and how many tools each has (`tools`).
 import { randomUUID } from "node:crypto"
-import { answer } from "./answer.mjs"
+import { answering } from "./answer.mjs"
 import { listen } from "./listen.mjs"
 
 const streams = process.argv[2] === "sse"
+const options = JSON.parse(process.argv[3] ?? "{}")
+const answer = answering(options.tools)
 
-const post = (request, response) => {
+const post = (sessions, request, response) => {
   let body = ""
   request.setEncoding("utf8")
   request.on("data", (chunk) => {
@@ -16,16 +19,31 @@ const post = (request, response) => {
     const message = JSON.parse(body)
     const text = answer(message)
     if (text === undefined) return response.writeHead(202).end()
-    if (message.method === "initialize") response.setHeader("mcp-session-id", randomUUID())
+    if (message.method === "initialize") {
+      const id = randomUUID()
+      sessions.add(id)
+      response.setHeader("mcp-session-id", id)
+    }
     if (!streams) return response.writeHead(200, { "content-type": "application/json" }).end(text)
     response.writeHead(200, { "content-type": "text/event-stream" }).end(`event: message\ndata: ${text}\n\n`)
   })
 }
 
-listen((request, response) => {
-  if (request.method === "POST") return post(request, response)
-  request.resume()
-  if (request.method === "DELETE") return response.writeHead(200).end()
-  if (!streams) return response.writeHead(405).end()
-  response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
-})
+const makeHandler = () => {
+  const sessions = new Set()
+  return (request, response) => {
+    const id = request.headers["mcp-session-id"]
+    const isKnown = id === undefined || sessions.has(id)
+    if (isKnown && request.method === "POST") return post(sessions, request, response)
+    request.resume()
+    if (!isKnown) return response.writeHead(404).end()
+    if (request.method === "DELETE") {
+      sessions.delete(id)
+      return response.writeHead(200).end()
+    }
+    if (!streams) return response.writeHead(405).end()
+    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
+  }
+}
+
+await listen(makeHandler, options)

@@ -1,6 +1,7 @@
 // A server on stdio with one tool, written by hand: it costs as little as a server can.
-import { answer } from "./answer.mjs"
+import { answering } from "./answer.mjs"
 
+const answer = answering()
 let rest = ""
 process.stdin.setEncoding("utf8")
 process.stdin.on("data", (chunk) => {

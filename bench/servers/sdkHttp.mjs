@@ -1,12 +1,12 @@
+// A server over streamable HTTP, made with the SDK. Its arguments are those of the one written by hand, without `tools`.
 import { randomUUID } from "node:crypto"
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js"
 import { listen } from "./listen.mjs"
 import { makeServer } from "./sdkTools.mjs"
 
 const enableJsonResponse = process.argv[2] !== "sse"
-const sessions = new Map()
 
-const open = async () => {
+const open = async (sessions) => {
   const transport = new StreamableHTTPServerTransport({
     enableJsonResponse,
     sessionIdGenerator: randomUUID,
@@ -16,9 +16,14 @@ const open = async () => {
   return transport
 }
 
-listen(async (request, response) => {
-  const id = request.headers["mcp-session-id"]
-  const transport = id === undefined ? await open() : sessions.get(id)
-  if (transport === undefined) return response.writeHead(404).end()
-  await transport.handleRequest(request, response)
-})
+const makeHandler = () => {
+  const sessions = new Map()
+  return async (request, response) => {
+    const id = request.headers["mcp-session-id"]
+    const transport = id === undefined ? await open(sessions) : sessions.get(id)
+    if (transport === undefined) return response.writeHead(404).end()
+    await transport.handleRequest(request, response)
+  }
+}
+
+await listen(makeHandler, JSON.parse(process.argv[3] ?? "{}"))

@@ -4,8 +4,7 @@ import { z } from "zod"
 /** A server on the SDK's first version, which most servers in the wild are made with. */
 export const makeServer = () => {
   const server = new McpServer({ name: "sdk-v1", version: "1.0.0" })
-  server.registerTool("echo", { inputSchema: { text: z.string() } }, ({ text }) => ({
-    content: [{ type: "text", text }]
-  }))
+  const description = { inputSchema: { text: z.string() }, annotations: { readOnlyHint: true } }
+  server.registerTool("echo", description, ({ text }) => ({ content: [{ type: "text", text }] }))
   return server
 }
