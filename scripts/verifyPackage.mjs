@@ -1,7 +1,10 @@
 // Imports the built package as a user would: every entry there is, and nothing that keeps the process alive.
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 
 const { exports, name } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
 // a library may look whether it writes to a terminal: that alone opens these, so open them first
@@ -26,9 +29,22 @@ for (const path of modules) {
 assert.deepEqual(process.getActiveResourcesInfo(), before, "importing the package opened something")
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
-for (const example of ["examples/session.mjs", "examples/pure-core.mjs"]) {
-  const printed = execFileSync(process.execPath, [example], { encoding: "utf8" })
-  assert.ok(readme.includes(printed), `the README does not show what ${example} prints:\n${printed}`)
+const viteNode = fileURLToPath(new URL("../node_modules/vite-node/vite-node.mjs", import.meta.url))
+const stateDir = mkdtempSync(join(tmpdir(), "mcp-supervisor-"))
+try {
+  for (const example of [["examples/session.mjs"], ["examples/pure-core.mjs"], [viteNode, "examples/embed.ts"]]) {
+    const source = readFileSync(new URL(`../${example.at(-1)}`, import.meta.url), "utf8")
+    const env = { ...process.env, MCP_SUPERVISOR_STATE_DIR: stateDir }
+    const printed = execFileSync(process.execPath, example, {
+      encoding: "utf8",
+      env,
+      stdio: ["ignore", "pipe", "ignore"]
+    })
+    assert.ok(readme.includes(source), `the README does not show ${example.at(-1)}`)
+    assert.ok(readme.includes(printed), `the README does not show what ${example.at(-1)} prints:\n${printed}`)
+  }
+} finally {
+  rmSync(stateDir, { recursive: true, force: true })
 }
 
 console.log(`${name}: ${modules.length + 1} entries, nothing opened by importing them`)
