@@ -26,10 +26,13 @@ const replay = (text: string) => {
   console.log(`nothing is wrong: ${steps} steps, ${simulated} ms`)
 }
 
-const simulate = () => {
+const simulate = async () => {
   const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed)
   const begin = performance.now()
-  const { coverage, failure, histories, simulated, steps } = runMany({ histories: Number(values.histories), seed })
+  const { coverage, failure, histories, simulated, steps } = await runMany({
+    histories: Number(values.histories),
+    seed
+  })
   const seconds = inSeconds(begin)
   if (values.coverage) for (const [what, times] of [...coverage].sort()) console.log(`${what}: ${times}`)
   const hours = simulated / 3_600_000
@@ -42,7 +45,7 @@ const simulate = () => {
   process.exitCode = 1
 }
 
-if (values.replay === undefined) simulate()
+if (values.replay === undefined) await simulate()
 else replay(values.replay)
-// the runner of this script waits for ever for what went unheard while the simulation kept it busy
+// servers that never close wait for ever
 process.exit()

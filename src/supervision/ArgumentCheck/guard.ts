@@ -33,6 +33,7 @@ export const isHeavy = (root: JsonSchema): boolean => {
     typeof value === "object" && value !== null && (load(value) >= maxLoad || Object.values(value).some(visit))
   return visit(root)
 }
+
 /** The longest time that a pattern or a heavy schema may take. */
 const watchedMillis = 100
 /** A simple pattern takes at most about the square of this many steps. */
@@ -40,16 +41,21 @@ const shortText = 1_000
 
 /**
  * Keeps a schema from hanging us. A pattern with at most one place to go back to is tested as it is; all others, and long
- * texts, under a watchdog, which costs some 100 µs. After the first time it had to step in, the schema is not used any more.
+ * texts, under a watchdog, which costs some 100 µs. Where it had to step in twice, the schema is not used any more.
  */
 export const makeGuard = () => {
   let slow = false
   const watch = <A>(run: () => A): A => {
     try {
       return watched(run)
-    } catch (error) {
-      slow = true
-      throw error
+    } catch {
+      // a busy machine may have been the slow one
+      try {
+        return watched(run)
+      } catch (error) {
+        slow = true
+        throw error
+      }
     }
   }
   const engine = (pattern: string) => {

@@ -49,6 +49,7 @@ const checkExit = (
   exit: Exit.Exit<unknown, Errors.CallError>,
   received: number
 ): void => {
+  if (received === 2) world.met("replayed")
   if (Exit.isSuccess(exit)) {
     world.met("outcome ok")
     return ensure(received > 0, `${name(call)} was answered, but never received`)
@@ -60,7 +61,6 @@ const checkExit = (
   }
   const error = failure.value
   world.met(`outcome ${error._tag}`)
-  if (received === 2) world.met("replayed")
   const claim = `${name(call)} ended with ${error._tag}`
   if (notExecuted.includes(error._tag)) ensure(received === 0, `${claim}, but was received ${received} times`)
   if (answered.includes(error._tag)) ensure(received > 0, `${claim}, but was never received`)

@@ -8,7 +8,7 @@ import { attemptsOf } from "./ledger.js"
 import { repair } from "./sites.js"
 import { longestPause, timeout } from "./specs.js"
 import { ensure, show } from "./statusLaw.js"
-import { peek, valueOf, type World } from "./world.js"
+import { peek, valueOf, waitingForEver, type World } from "./world.js"
 
 /** A pause, an attempt that ends badly, one that ends well, and what was under way before. */
 const recovery = longestPause + 2 * timeout.connect + timeout.total + 60_000
@@ -101,6 +101,8 @@ export const shutDown = (world: World): void => {
   if (left.length === 0) {
     const pending = simulation.pendingTimers()
     ensure(pending === 0, `${pending} timers are pending after the shutdown`)
+    const waiting = waitingForEver() - world.waitingBefore
+    ensure(waiting === 0, `${waiting} fibers wait for ever after the shutdown`)
   } else world.met("never closed")
   const late = simulation.run(Effect.exit(world.supervisor.callServerTool("a", "read")))
   ensure(Exit.isSuccess(late) && Exit.isFailure(late.value), "a call after the shutdown is answered")

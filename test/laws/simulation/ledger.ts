@@ -23,6 +23,8 @@ export interface AttemptRecord {
 export interface Ledger {
   /** By server, oldest first, without those that are over and closed. */
   readonly attempts: Map<string, Array<AttemptRecord>>
+  /** Tools that were told by attempts of which nothing else is noted yet: the journal is read a moment later. */
+  readonly early: Map<string, ReadonlyArray<string>>
   /** How often a call was received, by its number. */
   readonly received: Map<number, number>
   /** Sessions that were opened and not closed. */
@@ -34,7 +36,20 @@ export interface Ledger {
 /** No connection may take longer than this to end: then nobody waits for it any more. */
 export const closeBudget = 5_000
 
-export const makeLedger = (): Ledger => ({ attempts: new Map(), received: new Map(), sessions: 0, entries: 0 })
+export const makeLedger = (): Ledger => ({
+  attempts: new Map(),
+  early: new Map(),
+  received: new Map(),
+  sessions: 0,
+  entries: 0
+})
+
+/** Notes the tools that a server tells. */
+export const noteTools = (ledger: Ledger, server: string, number: number, tools: ReadonlyArray<string>): void => {
+  const attempt = attemptsOf(ledger, server).find((attempt) => attempt.number === number)
+  if (attempt === undefined) ledger.early.set(`${server}#${number}`, tools)
+  else attempt.tools = tools
+}
 
 export const attemptsOf = (ledger: Ledger, server: string): ReadonlyArray<AttemptRecord> =>
   ledger.attempts.get(server) ?? []
@@ -52,7 +67,9 @@ export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): s
   if (entry.type !== "probed") ledger.entries++
   if (entry.type === "opening") {
     const others = liveAttempts(ledger, server, now)
-    ledger.attempts.set(server, [...attemptsOf(ledger, server), newAttempt(server, entry.attempt)])
+    const attempt = newAttempt(server, entry.attempt)
+    attempt.tools = ledger.early.get(`${server}#${entry.attempt}`)
+    ledger.attempts.set(server, [...attemptsOf(ledger, server), attempt])
     return objection(server, entry.attempt, others)
   }
   if (entry.type === "called") {

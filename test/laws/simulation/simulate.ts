@@ -55,16 +55,22 @@ export interface Outcome {
   readonly failure: string | undefined
 }
 
-export const runMany = (options: { readonly histories: number; readonly seed?: number | undefined }): Outcome => {
+export const runMany = async (options: {
+  readonly histories: number
+  readonly seed?: number | undefined
+}): Promise<Outcome> => {
   const coverage: Coverage = new Map()
   let steps = 0
   let simulated = 0
-  const property = fc.property(history, (history) => {
-    const ran = run(history, { coverage })
-    steps += ran.steps
-    simulated += ran.simulated
+  let ran = 0
+  const property = fc.asyncProperty(history, async (history) => {
+    // whoever runs us has other things to do as well
+    if (++ran % 20 === 0) await breath()
+    const { simulated: passed, steps: taken } = run(history, { coverage })
+    steps += taken
+    simulated += passed
   })
-  const details = fc.check(property, {
+  const details = await fc.check(property, {
     numRuns: options.histories,
     // what was found to fail is made small for as long as somebody waits
     ...(options.seed === undefined ? {} : { seed: options.seed })
@@ -77,6 +83,8 @@ export const runMany = (options: { readonly histories: number; readonly seed?: n
     failure: details.failed ? explain(details) : undefined
   }
 }
+
+const breath = () => new Promise((resolve) => setImmediate(resolve))
 
 const explain = ({ counterexample, errorInstance, numRuns, seed }: fc.RunDetails<[History]>): string => {
   const [smallest] = counterexample!

@@ -9,7 +9,7 @@ import { type Desired, McpSupervisor, type Shape } from "../../../src/supervisio
 import * as Supervisor from "../../../src/supervision/Supervisor.js"
 import { FakeConnector, Simulation } from "../../../src/testing/Testing.js"
 import type { History } from "./history.js"
-import { attemptsOf, type Ledger, makeLedger, note } from "./ledger.js"
+import { type Ledger, makeLedger, note, noteTools } from "./ledger.js"
 import { behaviourOf, makeSite, type Site, type Watch } from "./sites.js"
 import { globalGlobs, serverNames, type ServerSpec, toInput } from "./specs.js"
 
@@ -59,6 +59,8 @@ export interface World {
   lastCall: number
   /** What the supervisor published and nobody has looked at yet. */
   readonly news: Array<ServerEvent.ServerEvent>
+  /** How many fibers waited for ever when it began. */
+  readonly waitingBefore: number
   /** Those who read until the end. */
   readonly readers: ReadonlyArray<Fiber.RuntimeFiber<unknown, unknown>>
   /** What was seen to be wrong, at a moment when nothing could be thrown. */
@@ -77,6 +79,9 @@ export const desiredOf = (desired: Iterable<readonly [string, ServerSpec]>, glob
   }
 }
 
+/** `Effect.never` is an interval of the platform that does nothing. No other one comes or goes during a simulation. */
+export const waitingForEver = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
+
 /** What can be known without waiting. */
 export const peek = <A>(effect: Effect.Effect<A>): A => Effect.runSync(effect)
 
@@ -90,6 +95,7 @@ export const build = (
   options: { readonly onRest: () => void; readonly met: World["met"]; readonly log: World["log"] }
 ): World => {
   const { log, met, onRest } = options
+  const waitingBefore = waitingForEver()
   const simulation = Simulation.make(history.seed, { onRest })
   const ledger = makeLedger()
   const wrongs: Array<string> = []
@@ -99,10 +105,7 @@ export const build = (
 
   const watch: Watch = {
     met,
-    listed: (server, number, tools) => {
-      const attempt = attemptsOf(ledger, server).find((attempt) => attempt.number === number)
-      if (attempt !== undefined) attempt.tools = tools
-    },
+    listed: (server, number, tools) => noteTools(ledger, server, number, tools),
     crash: (server, number, error) =>
       Effect.flatMap(
         controls.attempts(server),
@@ -159,6 +162,7 @@ export const build = (
     subscriptions: [],
     lastCall: 0,
     news,
+    waitingBefore,
     readers,
     wrongs,
     met,
