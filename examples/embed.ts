@@ -1,6 +1,6 @@
 // Two MCP servers in an Effect program, kept alive as long as it runs: npm run example
 import { Console, Effect, Stream } from "effect"
-import { Content, McpSupervisor } from "mcp-supervisor"
+import { Content, McpSupervisor, ServerEvent } from "mcp-supervisor"
 
 const supervised = McpSupervisor.layerNode({
   servers: {
@@ -25,8 +25,9 @@ const program = Effect.gen(function* () {
 
   // everything that happens is an event; the last 10,000 can be read again
   yield* supervisor.eventsFrom(1).pipe(
-    Stream.filter((event) => event.type === "StatusChanged" && event.server === "greet"),
-    Stream.map((event) => ("to" in event && typeof event.to === "object" ? event.to.status : "")),
+    Stream.filter(ServerEvent.is("StatusChanged")),
+    Stream.filter(({ server }) => server === "greet"),
+    Stream.map(({ to }) => to.status),
     Stream.changes,
     Stream.take(4),
     Stream.runForEach((status) => Console.log(`greet is ${status}`))

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import { homedir } from "node:os"
+import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as HashSet from "effect/HashSet"
 import * as Layer from "effect/Layer"
@@ -27,13 +28,28 @@ export { layer } from "./supervision/Supervisor.js"
  * @category layers
  */
 export const layerNode = <R = never>(options: Options<R> = {}): Layer.Layer<McpSupervisor, InvalidConfig, R> => {
-  const stateDir = options.stateDir ?? defaultStateDir(process.env, process.platform, homedir())
+  const kept = Layer.unwrapEffect(
+    Effect.map(stateDirOf(options), (stateDir) =>
+      stateDir === undefined
+        ? Layer.empty
+        : Layer.merge(FileChildLedger.layer(stateDir), FileCatalogStore.layer(stateDir))
+    )
+  )
   return layer(options).pipe(
     Layer.provide(Connector.layer({ clientInfo: options.clientInfo })),
-    Layer.provide([FileChildLedger.layer(stateDir), FileCatalogStore.layer(stateDir)]),
+    Layer.provide(kept),
     Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout)
   )
 }
+
+/** None, for a user without a home: then nothing is kept. */
+const stateDirOf = ({ stateDir }: { readonly stateDir?: string | undefined }): Effect.Effect<string | undefined> =>
+  stateDir !== undefined
+    ? Effect.succeed(stateDir)
+    : Effect.orElse(
+        Effect.try(() => defaultStateDir(process.env, process.platform, homedir)),
+        () => Effect.as(Effect.logWarning("mcp.state.unavailable"), undefined)
+      )
 
 /** What a program prints is its own business: where nobody chose how to log, our log goes to stderr. */
 const awayFromStdout = (loggers: HashSet.HashSet<Logger.Logger<unknown, unknown>>) =>

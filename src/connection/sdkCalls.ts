@@ -2,6 +2,7 @@
  * Tool calls: past the SDK in the legacy era, through it in the modern one.
  */
 import { LOG_LEVEL_META_KEY, type Tool } from "@modelcontextprotocol/client"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -116,9 +117,13 @@ const withReports =
         Effect.catchTag("NoSuchElementException", () => Effect.void),
         Effect.fork
       )
-      const exit = yield* Effect.exit(call(name, args, options, (progress) => void reports.unsafeOffer(progress)))
+      const [took, exit] = yield* Effect.timed(
+        Effect.exit(call(name, args, options, (progress) => void reports.unsafeOffer(progress)))
+      )
       yield* reports.end
-      if (Exit.isSuccess(exit)) yield* Effect.timeoutOption(Fiber.await(reader), limitsOf(link, options).idle)
+      const { idle, total } = limitsOf(link, options)
+      const patience = Math.max(0, Math.min(idle, total - Duration.toMillis(took)))
+      if (Exit.isSuccess(exit)) yield* Effect.timeoutOption(Fiber.await(reader), patience)
       // a handler that takes longer is not waited for: it ends with the call
       yield* Fiber.interruptFork(reader)
       return yield* exit

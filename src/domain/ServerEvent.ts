@@ -75,7 +75,8 @@ export const Replacement = event("Replacement", {
 })
 
 /**
- * A call came to its end: `outcome` is `ok`, `error` (the tool's own report), or the `_tag` of the error.
+ * A call came to its end: `outcome` is `ok`, `error` (the tool's own report), the `_tag` of the error, `interrupted`, or
+ * `fault` for what nobody foresaw.
  *
  * @since 0.1.0
  * @category events
@@ -156,3 +157,14 @@ export type ServerEvent = typeof ServerEvent.Type
  * @category models
  */
 export type EventOf<Type extends ServerEvent["type"]> = Extract<ServerEvent, { readonly type: Type }>
+
+/**
+ * Chooses the events of one type: `Stream.filter(ServerEvent.is("StatusChanged"))`.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const is =
+  <Type extends ServerEvent["type"]>(type: Type) =>
+  (event: ServerEvent): event is EventOf<Type> =>
+    event.type === type

@@ -77,14 +77,12 @@ const beginnings = (name: string): ReadonlyArray<string> => {
   return found
 }
 
-const hashed = (ref: Ref): string => {
-  const suffix = `_${hash(ref)}`
-  return (
-    plain(ref)
-      .replace(invalidCharacter, "_")
-      .slice(0, maxLength - suffix.length) + suffix
-  )
-}
+const hashed = (ref: Ref): string => `${headOf(plain(ref))}_${hash(ref)}`
+
+/** The readable part of a name with a hash. */
+const headOf = (name: string): string => name.replace(invalidCharacter, "_").slice(0, maxLength - 1 - hashLength)
+
+const hashLength = 10
 
 /** 50 bits in ten characters. JSON keeps apart what UTF-8 would merge (lone surrogates) and where the server name ends. */
 const hash = ({ server, tool }: Ref): string => {
@@ -92,8 +90,17 @@ const hash = ({ server, tool }: Ref): string => {
     .update(JSON.stringify([server, tool]))
     .digest()
   const bits = digest.readUIntBE(0, 6) * 4 + (digest[6]! >> 6)
-  return bits.toString(32).padStart(10, "0")
+  return bits.toString(32).padStart(hashLength, "0")
 }
+
+/**
+ * Whether a name carries a hash and may stand for a tool of this server. Which one, only the list of its tools can tell.
+ *
+ * @since 0.1.0
+ * @category naming
+ */
+export const mayBelongTo = (name: string, server: string): boolean =>
+  hashSuffix.test(name) && name.startsWith(headOf(plain({ server, tool: "" })))
 
 /**
  * The names of a set of tools, both ways, and what could not be named.

@@ -1,6 +1,7 @@
 /**
  * Requests to servers: finding the right one, waiting until it is ready, sending, and what is done when that goes wrong.
  */
+import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -12,11 +13,12 @@ import * as Errors from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
 import { nearest } from "../domain/nearest.js"
 import * as Protocol from "../domain/Protocol.js"
+import * as ToolName from "../domain/ToolName.js"
 import * as ArgumentCheck from "./ArgumentCheck.js"
 import { type Hub, monotonic } from "./Hub.js"
 import type { Link } from "./Link.js"
 import type { CallOptions, Shape } from "./model.js"
-import { type Ask, request } from "./request.js"
+import { type Ask, awaitLink, request } from "./request.js"
 import type { Roster } from "./Roster.js"
 import type { ServerActor } from "./ServerActor.js"
 import { traced, traceMeta } from "./trace.js"
@@ -25,16 +27,24 @@ export type Calls = Pick<Shape, "callTool" | "callServerTool" | "readResource" |
 
 type Arguments = Readonly<Record<string, unknown>>
 
+/** What a call is for. */
+interface Found {
+  readonly actor: ServerActor
+  /** As far as it is known. */
+  readonly tool: Protocol.Tool | undefined
+  readonly rawName: string
+}
+
 export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls => {
   const now = () => monotonic(hub.clock)
 
   /** What both clocks and the wait are, by the options of the call and the config there is now. */
-  const limits = (actor: ServerActor, options: CallOptions | undefined) => {
+  const limits = (actor: ServerActor, options: CallOptions | undefined, started = now()) => {
     const timeout = actor.definition().config?.timeout
     const millis = (input: Duration.DurationInput | undefined, otherwise: number) =>
       input === undefined ? otherwise : Duration.toMillis(input)
     return {
-      started: now(),
+      started,
       idle: millis(options?.idleTimeout, timeout?.call ?? 0),
       total: millis(options?.totalTimeout, timeout?.total ?? 0),
       waitForReady: millis(options?.waitForReady, defaultWait)
@@ -76,14 +86,14 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
 
   const invoke = (
     span: Tracer.Span,
-    actor: ServerActor,
-    known: Protocol.Tool | undefined,
-    rawName: string,
+    { actor, rawName, tool: known }: Found,
     args: Arguments,
-    options: CallOptions | undefined
+    options: CallOptions | undefined,
+    started: number
   ): Effect.Effect<Protocol.CallToolResult, Errors.CallError> =>
     Effect.suspend(() => {
-      const clocks = limits(actor, options)
+      span.attribute("mcp.server", actor.name)
+      const clocks = limits(actor, options, started)
       let tool = known
       const early = known === undefined ? undefined : invalid(actor, known, args)
       /** By now the server may be another, with other tools. */
@@ -122,18 +132,8 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
       )
     })
 
-  /**
-   * The server and tool of a public name. A server that never told its tools is asked for them first, if the name looks like
-   * one of its.
-   */
-  const resolve = (
-    name: string,
-    agent: string | undefined
-  ): Option.Option<{
-    readonly actor: ServerActor
-    readonly tool: Protocol.Tool | undefined
-    readonly rawName: string
-  }> => {
+  /** The server and tool of a public name. A server that never told its tools has one if the name would be that one's. */
+  const resolve = (name: string, agent: string | undefined): Option.Option<Found> => {
     const tool = Option.orElse(Catalog.get(roster.catalog.forAgent(agent), name), () =>
       Catalog.get(roster.catalog.lastKnown(agent), name)
     )
@@ -144,18 +144,30 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
         rawName: tool.value.rawName
       }))
     }
-    const unknown = roster
-      .all()
-      .filter((actor) => actor.known() === undefined && name.startsWith(`${actor.name}_`))
-      .sort((a, b) => b.name.length - a.name.length)[0]
-    if (unknown === undefined) return Option.none()
-    return Option.some({ actor: unknown, tool: undefined, rawName: name.slice(unknown.name.length + 1) })
+    const nameOf = ToolName.namer(roster.all().map((actor) => actor.name))
+    const guesses = untold().flatMap((actor): ReadonlyArray<Found> => {
+      const rawName = name.slice(actor.name.length + 1)
+      return nameOf({ server: actor.name, tool: rawName }) === name ? [{ actor, tool: undefined, rawName }] : []
+    })
+    return Option.fromNullable(guesses[0])
   }
+
+  /** Servers that never told their tools. */
+  const untold = () => roster.all().filter((actor) => actor.known() === undefined)
+
+  /** A name with a hash says nothing of its tool: the servers that may have it are waited for. */
+  const ask = (name: string, options: CallOptions | undefined, started: number): Effect.Effect<void> =>
+    Effect.forEach(
+      untold().filter((actor) => ToolName.mayBelongTo(name, actor.name)),
+      (actor) => Effect.ignore(awaitLink(hub, actor, 0, limits(actor, options, started))),
+      { concurrency: "unbounded", discard: true }
+    )
 
   // --- the rest -----------------------------------------------------------------------------------------------------
 
   const read = <A>(
     server: string,
+    refusal: () => Errors.InvalidArguments | undefined,
     send: (
       link: Link,
       clocks: { readonly idleTimeout: number; readonly totalTimeout: number }
@@ -165,7 +177,7 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
       const clocks = limits(actor, undefined)
       return request<A, Errors.ReadError>(hub, actor, {
         ...clocks,
-        refusal: () => undefined,
+        refusal,
         isSafe: () => true,
         isRepeatable: true,
         send: (link, totalTimeout) => send(link, { idleTimeout: clocks.idle, totalTimeout })
@@ -175,13 +187,17 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
   return {
     callTool: (name, args = {}, options) =>
       traced("McpSupervisor.callTool", { "mcp.tool": name }, (span) => {
-        const found = resolve(name, options?.agent)
-        if (Option.isNone(found)) {
-          return Effect.fail(isClosed() ? new Errors.SupervisorClosed() : toolNotFound(name, options?.agent))
-        }
-        const { actor, rawName, tool } = found.value
-        span.attribute("mcp.server", actor.name)
-        return invoke(span, actor, tool, rawName, args, options)
+        const started = now()
+        const find = () => resolve(name, options?.agent)
+        const call = (found: Found) => invoke(span, found, args, options, started)
+        const notFound = () => (isClosed() ? new Errors.SupervisorClosed() : toolNotFound(name, options?.agent))
+        return Option.match(find(), {
+          onSome: call,
+          onNone: () =>
+            Effect.flatMap(ask(name, options, started), () =>
+              Option.match(find(), { onSome: call, onNone: () => Effect.fail(notFound()) })
+            )
+        })
       }),
 
     callServerTool: (server, tool, args = {}, options) =>
@@ -190,30 +206,34 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
           const known = Catalog.find(roster.catalog.forAgent(options?.agent), server, tool)
           const hasListed = actor.source() !== undefined
           if (known === undefined && hasListed) return Effect.fail(toolNotFound(tool, options?.agent, actor))
-          return invoke(span, actor, known, tool, args, options)
+          return invoke(span, { actor, tool: known, rawName: tool }, args, options, now())
         })
       ),
 
     readResource: (server, uri) =>
       traced("McpSupervisor.readResource", { "mcp.server": server }, () =>
-        read(server, (link, clocks) => link.session.readResource(uri, clocks))
+        read(server, anyway, (link, clocks) => link.session.readResource(uri, clocks))
       ),
 
     getPrompt: (server, name, args = {}) =>
       traced("McpSupervisor.getPrompt", { "mcp.server": server }, () => {
-        const prompt = roster.catalog.current
-          .get()
-          .prompts.find((prompt) => prompt.server === server && prompt.name === name)
-        const issues = (prompt?.arguments ?? [])
-          .filter((argument) => argument.required === true && !Object.hasOwn(args, argument.name))
-          .map((argument): Issue => ({ path: [argument.name], expected: "a string", found: "nothing" }))
-        if (isNonEmpty(issues)) return Effect.fail(new Errors.InvalidArguments({ server, subject: name, issues }))
-        return read(server, (link, clocks) => link.session.getPrompt(name, args, clocks))
+        /** As far as it is known now; once more when the server has told what it has. */
+        const refusal = () => {
+          const { prompts } = roster.catalog.current.get()
+          const prompt = prompts.find((prompt) => prompt.server === server && prompt.name === name)
+          const issues = (prompt?.arguments ?? [])
+            .filter((argument) => argument.required === true && !Object.hasOwn(args, argument.name))
+            .map((argument): Issue => ({ path: [argument.name], expected: "a string", found: "nothing" }))
+          return isNonEmpty(issues) ? new Errors.InvalidArguments({ server, subject: name, issues }) : undefined
+        }
+        const early = refusal()
+        if (early !== undefined) return Effect.fail(early)
+        return read(server, refusal, (link, clocks) => link.session.getPrompt(name, args, clocks))
       }),
 
     complete: (server, asked) =>
       traced("McpSupervisor.complete", { "mcp.server": server }, () =>
-        read(server, (link, clocks) => link.session.complete(asked, clocks))
+        read(server, anyway, (link, clocks) => link.session.complete(asked, clocks))
       )
   }
 }
@@ -221,10 +241,17 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
 /** Milliseconds. */
 const defaultWait = 10_000
 
+/** What needs no check is not refused. */
+const anyway = () => undefined
+
 const isNonEmpty = <A>(values: ReadonlyArray<A>): values is readonly [A, ...Array<A>] => values.length > 0
 
 const outcomeOf = (exit: Exit.Exit<Protocol.CallToolResult, Errors.CallError>): string =>
   Exit.match(exit, {
     onSuccess: ({ isError }) => (isError === true ? "error" : "ok"),
-    onFailure: (cause) => (cause._tag === "Fail" ? cause.error._tag : "interrupted")
+    onFailure: (cause) =>
+      Option.match(Cause.failureOption(cause), {
+        onNone: () => (Cause.isInterruptedOnly(cause) ? "interrupted" : "fault"),
+        onSome: ({ _tag }) => _tag
+      })
   })

@@ -15,8 +15,8 @@ export interface CatalogBook {
   readonly diagnosticsOf: (server: string) => ReadonlyArray<Diagnostic>
   /** What names and filters depend on has changed. */
   readonly configure: (rules: Rules) => void
-  /** What servers list may have changed. Whether it has. */
-  readonly update: () => boolean
+  /** What servers list may have changed. Gives those of which something else is to be said now. */
+  readonly update: () => ReadonlyArray<string>
 }
 
 export interface Rules {
@@ -113,13 +113,19 @@ export const make = (options: {
     },
     update: () => {
       const next = options.sources()
-      if (isSame(sources, next)) return false
+      if (isSame(sources, next)) return []
       sources = next
+      const before = diagnostics
       rebuild()
-      return true
+      return [...new Set([...before.keys(), ...diagnostics.keys()])].filter(
+        (server) => textOf(before.get(server)) !== textOf(diagnostics.get(server))
+      )
     }
   }
 }
+
+const textOf = (diagnostics: ReadonlyArray<Diagnostic> = []): string =>
+  diagnostics.map(({ message }) => message).join("\n")
 
 const isSame = (before: ReadonlyArray<Catalog.Source>, after: ReadonlyArray<Catalog.Source>): boolean =>
   before.length === after.length &&

@@ -1,6 +1,8 @@
 /**
  * Where the lists of servers are kept between two runs, so that a lazy one is listed before it was ever started. The default
  * keeps nothing.
+ *
+ * @since 0.1.0
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,15 +12,33 @@ import type { Listings } from "../domain/Catalog.js"
 import type { ServerInfo } from "../domain/Protocol.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 
+/**
+ * What is kept of one server.
+ *
+ * @since 0.1.0
+ * @category models
+ */
 export interface Stored {
   readonly serverInfo?: ServerInfo | undefined
   readonly listings: Listings
 }
 
+/**
+ * The port. Provide another one with a layer; `McpSupervisor.layerNode` provides one that keeps files.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
 export class CatalogStore extends Context.Reference<CatalogStore>()("mcp-supervisor/CatalogStore", {
   defaultValue: (): Service => ({ load: () => Effect.succeedNone, save: () => Effect.void })
 }) {}
 
+/**
+ * What a store can do. One that fails, hangs or dies costs a server its memory and nothing else.
+ *
+ * @since 0.1.0
+ * @category models
+ */
 export interface Service {
   /** What was kept for a server of this name and exactly this config. What cannot be read is not there. */
   readonly load: (server: string, config: ServerConfig.ServerConfig) => Effect.Effect<Option.Option<Stored>>
@@ -26,7 +46,12 @@ export interface Service {
   readonly save: (server: string, config: ServerConfig.ServerConfig, stored: Stored) => Effect.Effect<void>
 }
 
-/** Keeps them as long as the process lives. */
+/**
+ * Keeps them as long as the process lives.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
 export const layerMemory: Layer.Layer<never> = Layer.effectContext(
   Effect.sync(() => {
     const kept = new Map<string, { readonly config: ServerConfig.ServerConfig; readonly stored: Stored }>()

@@ -7,13 +7,18 @@ import * as Fiber from "effect/Fiber"
 export interface Gate {
   /** Whether one could go in at once; then one has. */
   readonly tryEnter: () => boolean
-  /** Waits in line for so many milliseconds, unless the line is too long. */
-  readonly enter: (patience: number) => Effect.Effect<"in" | "full" | "late">
+  /**
+   * Waits in line for so many milliseconds, unless the line is too long. To be run where it cannot be interrupted: only the
+   * wait itself can, by `restore`, so that nobody who is in goes without knowing.
+   */
+  readonly enter: (patience: number, restore: Restore) => Effect.Effect<"in" | "full" | "late">
   /** Each who went in has to leave once. */
   readonly leave: () => void
   readonly resize: (limit: number) => void
   readonly waiting: () => number
 }
+
+export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 interface Place {
   admit: () => void
@@ -46,43 +51,45 @@ export const make = (limit: number, maxWaiting: number): Gate => {
     return true
   }
 
-  const wait = (patience: number): Effect.Effect<"in" | "late"> =>
+  const wait = (patience: number, restore: Restore): Effect.Effect<"in" | "late"> =>
     Effect.gen(function* () {
       const place: Place = { admit: () => {}, giveUp: () => {}, admitted: false }
       const timer = Number.isFinite(patience)
         ? yield* Effect.fork(
-            Effect.delay(
-              Effect.sync(() => place.giveUp()),
-              patience
+            Effect.interruptible(
+              Effect.delay(
+                Effect.sync(() => place.giveUp()),
+                patience
+              )
             )
           )
         : undefined
-      const outcome = yield* Effect.async<"in" | "late">((resume) => {
+      const waiting = Effect.async<"in" | "late">((resume) => {
         place.admit = () => resume(Effect.succeed("in"))
         // whoever is admitted at the last moment is in
         place.giveUp = () => {
           if (line.delete(place)) resume(Effect.succeed("late"))
         }
         line.add(place)
-      }).pipe(
-        // an interrupt may come after it was admitted and before it knows
-        Effect.onInterrupt(() =>
-          Effect.sync(() => {
-            if (place.admitted) leave()
-            else line.delete(place)
-          })
-        )
+      })
+      // an interrupt may come after it was admitted and before it knows
+      const gone = Effect.sync(() => {
+        if (place.admitted) leave()
+        else line.delete(place)
+      })
+      const stop = timer === undefined ? Effect.void : Fiber.interruptFork(timer)
+      return yield* restore(waiting).pipe(
+        Effect.onInterrupt(() => gone),
+        Effect.ensuring(stop)
       )
-      if (timer !== undefined) yield* Fiber.interruptFork(timer)
-      return outcome
     })
 
   return {
     tryEnter,
-    enter: (patience) =>
+    enter: (patience, restore) =>
       Effect.suspend(() => {
         if (tryEnter()) return Effect.succeed("in")
-        return line.size >= maxWaiting ? Effect.succeed("full") : wait(patience)
+        return line.size >= maxWaiting ? Effect.succeed("full") : wait(patience, restore)
       }),
     leave,
     resize: (next) => {
@@ -99,7 +106,7 @@ export const within = <A, E, R>(
   run: (leave: Effect.Effect<void>) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>
   Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(restore(gate.enter(Number.POSITIVE_INFINITY)), () => {
+    Effect.flatMap(gate.enter(Number.POSITIVE_INFINITY, restore), () => {
       let inside = true
       const leave = Effect.sync(() => {
         if (!inside) return

@@ -1,6 +1,7 @@
 /**
  * One connection of a server, from the moment it is usable: what it lists, who uses it, and whether it still may be used.
  */
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
@@ -13,8 +14,10 @@ import type * as Lifecycle from "../domain/Lifecycle.js"
 import type * as Protocol from "../domain/Protocol.js"
 import type { ServerConfig } from "../domain/ServerConfig.js"
 import type { Found } from "./discover.js"
+import { reasonOf, scrubbed } from "./faults.js"
 
 export interface Link {
+  readonly server: string
   readonly generation: number
   /** What it was opened for. */
   readonly config: ServerConfig
@@ -28,6 +31,8 @@ export interface Link {
 
   listings: Catalog.Listings
   readonly lists: Map<Protocol.ListKind, ListState>
+  /** Done when something new is known about one of them. */
+  learned: Deferred.Deferred<void>
 
   /** Requests that wait for their answer. */
   calls: number
@@ -61,6 +66,7 @@ export interface ListState {
 }
 
 export const make = (options: {
+  readonly server: string
   readonly generation: number
   readonly config: ServerConfig
   readonly dialled: ServerConfig
@@ -69,8 +75,9 @@ export const make = (options: {
   readonly now: () => number
   readonly found: ReadonlyArray<Found>
 }): Link => {
-  const { config, dialled, found, generation, now, scope, session } = options
+  const { config, dialled, found, generation, now, scope, server, session } = options
   const link: Link = {
+    server,
     generation,
     config,
     dialled,
@@ -79,6 +86,7 @@ export const make = (options: {
     now,
     listings: Catalog.noListings,
     lists: new Map(),
+    learned: Deferred.unsafeMake(FiberId.none),
     calls: 0,
     subscriptions: 0,
     fetching: 0,
@@ -98,7 +106,10 @@ export const make = (options: {
 /** Takes over what a server said about one of its lists. What it could not tell stays as it was. */
 export const learn = (link: Link, { diagnostics, isStale, kind, listings, ttl }: Found): void => {
   link.listings = Catalog.retain(link.listings, { ...link.listings, ...listings })
-  link.lists.set(kind, { diagnostics, fetchedAt: link.now(), ttl, isStale })
+  const hidden = diagnostics.length === 0 ? diagnostics : diagnostics.map(scrubbed(link.dialled))
+  link.lists.set(kind, { diagnostics: hidden, fetchedAt: link.now(), ttl, isStale })
+  Deferred.unsafeDone(link.learned, Effect.void)
+  link.learned = Deferred.unsafeMake(FiberId.none)
 }
 
 export const diagnostics = (link: Link): ReadonlyArray<Diagnostic> =>
@@ -136,6 +147,18 @@ export const condemn = (link: Link, reason: ConnectionError): void => {
   link.isCondemned = true
   Deferred.unsafeDone(link.condemned, Effect.succeed(reason))
 }
+
+/** Something that is done for the connection. A fault of it is the end of the connection, not a connection half alive. */
+export const guarded = <R>(link: Link, effect: Effect.Effect<void, never, R>): Effect.Effect<void, never, R> =>
+  Effect.catchAllCause(effect, (cause) =>
+    Cause.isInterruptedOnly(cause)
+      ? Effect.failCause(cause)
+      : Effect.sync(() => condemn(link, reasonOf(link.server, link.dialled, cause)))
+  )
+
+/** Does it beside everything else, as long as the connection lasts. */
+export const work = <R>(link: Link, effect: Effect.Effect<void, never, R>): Effect.Effect<void, never, R> =>
+  Effect.asVoid(Effect.forkIn(guarded(link, effect), link.scope))
 
 /** A request begins. Until it ends, the link is neither put to rest nor drained. */
 export const enter = (link: Link): void => {

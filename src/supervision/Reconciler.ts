@@ -27,8 +27,10 @@ export interface Wanted {
 }
 
 /** Fails for what concerns all servers. A wrong entry costs only its own server, which is then shown as failed. */
-export const resolve = (desired: Desired): Either.Either<Wanted, InvalidConfig> =>
+export const resolve = (given: Desired): Either.Either<Wanted, InvalidConfig> =>
   Either.gen(function* () {
+    const whatever = Object.fromEntries(yield* whole(entriesOf(given, [])))
+    const desired: { readonly [Key in keyof Desired]: unknown } = whatever
     const { defaults, warnings } = yield* decodeDefaults(desired.defaults)
     const tools = yield* whole(globsOf(desired.tools, ["tools"]))
     const agents = yield* whole(agentsOf(desired.agents))
@@ -39,7 +41,7 @@ export const resolve = (desired: Desired): Either.Either<Wanted, InvalidConfig> 
     const configured = servers
       .filter(([name]) => !unreadable.has(name))
       .flatMap(([name, input]) => configuredServer(name, input, defaults, !untrusted.has(name)))
-    const broken = [...unreadable].map(([name, error]) => invalidServer(name, error as InvalidConfig))
+    const broken = [...unreadable].map(([name, error]) => invalidServer(name, reasonOf(name, error)))
     const definitions = new Map([...configured, ...broken].map((definition) => [definition.name, definition]))
     return { definitions, defaults, tools, agents, diagnostics: warnings }
   })
@@ -89,6 +91,11 @@ const configuredServer = (
     onRight: ({ config, warnings }) =>
       Option.toArray(config).map((config) => definitionOf(name, "config", config, warnings, trusted))
   })
+
+const reasonOf = (server: string, error: unknown): InvalidConfig =>
+  error instanceof InvalidConfig
+    ? error
+    : new InvalidConfig({ server, issues: [{ path: [], expected: "an entry", found: "one that cannot be read" }] })
 
 const invalidServer = (name: string, error: InvalidConfig): Definition => ({
   name,

@@ -4,7 +4,6 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { RequestError } from "../connection/Session.js"
 import type * as Protocol from "../domain/Protocol.js"
 import { type Found, list, missing } from "./discover.js"
 import * as Link from "./Link.js"
@@ -46,7 +45,8 @@ export const make = (
           const found = missing(kind, error.message)
           Link.learn(link, found)
           onFound(found)
-          if (isWorthAnother(error)) wanted.add(kind)
+          // as long as the connection lasts: with its end this ends, and the next one begins with all lists
+          wanted.add(kind)
         }
       })
     )
@@ -65,18 +65,8 @@ export const make = (
         wanted.add(kind)
         if (running.has(kind)) return Effect.void
         running.add(kind)
-        return run(kind, firstPause).pipe(
-          Effect.ensuring(Effect.sync(() => running.delete(kind))),
-          Effect.forkIn(link.scope),
-          Effect.asVoid
-        )
+        const done = Effect.sync(() => running.delete(kind))
+        return Link.work(link, Effect.ensuring(run(kind, firstPause), done))
       })
   }
 }
-
-/** Not if the connection is over: the next one begins with all lists. */
-const isWorthAnother = (error: RequestError): boolean =>
-  error._tag === "ProtocolError" ||
-  error._tag === "InvalidResult" ||
-  error._tag === "RateLimited" ||
-  error._tag === "CallTimeout"

@@ -37,11 +37,14 @@ export const make = <A>(options: {
     for (const resume of readers) resume()
   }
 
-  const news = Effect.async<void>((resume) => {
-    const wakeUp = () => resume(Effect.void)
-    waiting.add(wakeUp)
-    return Effect.sync(() => waiting.delete(wakeUp))
-  })
+  const news = (reader: { readonly at: number }) =>
+    Effect.async<void>((resume) => {
+      // it may have come between the look and the wait
+      if (ended || reader.at < next) return resume(Effect.void)
+      const wakeUp = () => resume(Effect.void)
+      waiting.add(wakeUp)
+      return Effect.sync(() => waiting.delete(wakeUp))
+    })
 
   const take = (reader: { at: number }): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
     Effect.suspend(() => {
@@ -57,7 +60,7 @@ export const make = <A>(options: {
         for (; reader.at < end; reader.at++) values.push(kept[reader.at % capacity]!)
         return Effect.succeed(Chunk.unsafeFromArray(values))
       }
-      return ended ? Effect.fail(Option.none()) : Effect.zipRight(news, take(reader))
+      return ended ? Effect.fail(Option.none()) : Effect.zipRight(news(reader), take(reader))
     })
 
   return {

@@ -22,6 +22,7 @@ export interface Roster {
   readonly set: (actors: ReadonlyArray<ServerActor>, rules: Omit<CatalogBook.Rules, "configured">) => void
   /** Something about a server may look different now. One that is not in the roster is not looked at. */
   readonly changed: (actor: ServerActor) => void
+  /** Shows that nothing is left, and ends all that is told. */
   readonly end: () => void
 }
 
@@ -66,30 +67,33 @@ export const make = (events: EventLog): Roster => {
 
   const publish = () => snapshots.set([...actors.keys()].map((name) => shown.get(name)!))
 
+  const set: Roster["set"] = (next, rules) => {
+    actors = new Map(next.map((actor) => [actor.name, actor]))
+    for (const name of shown.keys()) {
+      if (actors.has(name)) continue
+      shown.delete(name)
+      told.delete(name)
+    }
+    catalog.configure({ ...rules, configured: [...actors.keys()] })
+    for (const actor of actors.values()) show(actor)
+    publish()
+  }
+
   return {
     snapshots,
     catalog,
     get: (name) => actors.get(name),
     all: () => [...actors.values()],
     notFound: (server) => new ServerNotFound({ server, nearest: nearest(server, actors.keys()) }),
-    set: (next, rules) => {
-      actors = new Map(next.map((actor) => [actor.name, actor]))
-      for (const name of shown.keys()) {
-        if (actors.has(name)) continue
-        shown.delete(name)
-        told.delete(name)
-      }
-      catalog.configure({ ...rules, configured: [...actors.keys()] })
-      for (const actor of actors.values()) show(actor)
-      publish()
-    },
+    set,
     changed: (actor) => {
       if (actors.get(actor.name) !== actor) return
       // what one server lists may take its name from a tool of another
-      const looksDifferent = catalog.update() ? [...actors.values()].map(show).includes(true) : show(actor)
-      if (looksDifferent) publish()
+      const others = catalog.update().flatMap((name) => (name === actor.name ? [] : (actors.get(name) ?? [])))
+      if ([actor, ...others].map(show).includes(true)) publish()
     },
     end: () => {
+      set([], { tools: {}, agents: new Map() })
       snapshots.end()
       catalog.current.end()
     }

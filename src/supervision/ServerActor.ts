@@ -19,7 +19,7 @@ import * as Lifecycle from "../domain/Lifecycle.js"
 import type * as Protocol from "../domain/Protocol.js"
 import * as Cell from "./Cell.js"
 import type { Definition } from "./Definition.js"
-import { faultText } from "./faults.js"
+import { faultText, scrubbed } from "./faults.js"
 import * as Gate from "./Gate.js"
 import type { Hub } from "./Hub.js"
 import * as Inbox from "./Inbox.js"
@@ -47,6 +47,8 @@ export interface ServerActor {
   /** Something to show among the diagnostics, as long as the connection lasts. */
   readonly diagnose: (diagnostic: Diagnostic) => void
   readonly send: (event: Inbox.Event) => void
+  /** Somebody wants to use it: a server at rest is started. */
+  readonly demand: () => void
   /** What `pick` makes of the first state, now or later, of which it makes something. Fails if the server is removed before. */
   readonly until: <A>(pick: (state: Lifecycle.State) => A | undefined) => Effect.Effect<A, "ended">
   /** Sends, and waits until that has been dealt with. */
@@ -80,6 +82,8 @@ export const make = (
     readonly definition: Definition
     /** Its lists as they were kept from an earlier run. */
     readonly kept?: Catalog.Listings | undefined
+    /** Ends when a connection may be opened: what had the name before must be gone. */
+    readonly ready?: Effect.Effect<void> | undefined
     /** Told when its state, its lists or its diagnostics change. */
     readonly onChange: (actor: ServerActor) => void
   }
@@ -98,20 +102,24 @@ export const make = (
     /** Usable connections by generation. The one that is routed takes requests. */
     const live = new Map<number, LiveLink>()
     const remarks = new Map<string, Diagnostic>()
-    let graceEnds = 0
+    /** Whether somebody has already said that it is wanted, since it is at rest. */
+    let isDemanded = false
+    /** Whether it went away a moment ago. */
+    let inGrace = false
 
     const send = (event: Inbox.Event) => inbox.send({ event })
 
     const routed = () => live.get(Lifecycle.routed(state.get())?.generation ?? 0)
 
     const source = (): Catalog.Source | undefined =>
-      known !== undefined && isListed(state.get(), now() < graceEnds)
+      known !== undefined && isListed(state.get(), inGrace)
         ? { server: name, listings: known, tools: definition.config?.tools ?? noPatterns }
         : undefined
 
     const owner: Owner = {
       server: name,
       roots,
+      ready: options.ready ?? Effect.void,
       config: () => definition.config,
       send,
       onLive: (opened) => void live.set(opened.link.generation, opened),
@@ -132,16 +140,17 @@ export const make = (
     /** The one place where the state is written. */
     const write = (next: Lifecycle.State) => {
       const before = state.get()
-      state.set(next)
+      if (next !== before) state.set(next)
+      if (next.phase !== before.phase) isDemanded = false
       const link = routed()?.link
       if (link !== undefined) {
         if (link.generation !== Lifecycle.routed(before)?.generation) remarks.clear()
         if (known !== undefined && known !== link.listings) link.listings = Catalog.retain(known, link.listings)
         known = link.listings
       }
-      if (isUp(before) && !isUp(next)) graceEnds = now() + grace
+      if (isUp(before) && !isUp(next)) inGrace = true
       // who was not expected back does not come back unseen
-      if (!isUp(next) && !isExpected(next)) graceEnds = 0
+      if (isUp(next) || !isExpected(next)) inGrace = false
       if (next.restarts > before.restarts) metrics.restarted()
       Metrics.moved(Lifecycle.status(before).status, Lifecycle.status(next).status)
       options.onChange(actor)
@@ -150,16 +159,24 @@ export const make = (
     /** Until the server is removed, or a fault of ours ends it. Whatever it starts ends with it. */
     const serveUntilFault = (fault?: Failure.Failure): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
-        const links = yield* FiberMap.make<number>()
-        const timers = yield* FiberMap.make<number | "grace">()
+        // released in the opposite order: servers are told to end before anything else is waited for
         const saving = yield* FiberHandle.make<void>()
+        const timers = yield* FiberMap.make<number | "grace">()
+        const links = yield* FiberMap.make<number>()
         yield* Effect.addFinalizer(() => Effect.sync(() => live.clear()))
         let saved = known
 
-        const wakeAt = (timer: number | "grace", at: number, wake: () => void) =>
-          FiberMap.unsafeSet(timers, timer, hub.fork(Effect.delay(Effect.sync(wake), Math.max(0, at - now()))))
+        const wakeAfter = (timer: number | "grace", millis: number, wake: () => void) =>
+          FiberMap.unsafeSet(timers, timer, hub.fork(Effect.delay(Effect.sync(wake), Math.max(0, millis))))
 
-        const schedule = ({ at, id }: Lifecycle.Timer) => wakeAt(id, at, () => send({ _tag: "TimerFired", timer: id }))
+        const schedule = ({ at, id }: Lifecycle.Timer) =>
+          wakeAfter(id, at - now(), () => send({ _tag: "TimerFired", timer: id }))
+
+        const watchGrace = () =>
+          wakeAfter("grace", grace, () => {
+            inGrace = false
+            inbox.send({})
+          })
 
         const open = (generation: number) => {
           const { config } = definition
@@ -221,7 +238,7 @@ export const make = (
                 : Lifecycle.step(before, { ...message.event, at: now(), random } as Lifecycle.Event)
             write(step.state)
             yield* Effect.forEach(step.actions, start, { discard: true })
-            if (isUp(before) && graceEnds > now()) wakeAt("grace", graceEnds, () => inbox.send({}))
+            if (isUp(before) && inGrace) watchGrace()
             if (message.definition !== undefined) yield* routed()?.tend ?? Effect.void
             yield* save
           })
@@ -229,7 +246,7 @@ export const make = (
         /** All connections are gone: the lifecycle learns it as if they had ended by themselves. */
         const mourn = (failure: Failure.Failure) =>
           Effect.forEach(generationsOf(state.get()), (generation) => {
-            const lost: Lifecycle.Event = { _tag: "Lost", generation, failure, at: now(), random: 1 }
+            const lost: Lifecycle.Event = { _tag: "Lost", generation, failure, at: now(), random: 0 }
             const step = Lifecycle.step(state.get(), lost)
             write(step.state)
             return Effect.forEach(step.actions.filter(isNews), start)
@@ -243,6 +260,7 @@ export const make = (
           yield* mourned
           for (const generation of generationsOf(state.get())) send({ _tag: "Released", generation })
           Lifecycle.timers(state.get()).forEach(schedule)
+          if (inGrace) watchGrace()
         }
         while (!Lifecycle.isFinished(state.get())) yield* inbox.next(handle)
       })
@@ -279,10 +297,16 @@ export const make = (
       diagnose: (diagnostic) => {
         const key = `${diagnostic.code} ${diagnostic.subject ?? ""}`
         if (remarks.has(key) || remarks.size >= maxRemarks) return
-        remarks.set(key, diagnostic)
+        const { config } = definition
+        remarks.set(key, config === undefined ? diagnostic : scrubbed(config)(diagnostic))
         options.onChange(actor)
       },
       send,
+      demand: () => {
+        if (isDemanded || state.get().phase._tag !== "Resting") return
+        isDemanded = true
+        send({ _tag: "Demanded" })
+      },
       until: (pick) =>
         Effect.flatMap(
           state.until((state) => {

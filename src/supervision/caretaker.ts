@@ -78,7 +78,8 @@ export const probe = (care: Care): Effect.Effect<void> =>
       return Deferred.succeed(answered, undefined)
     })
     // whoever asked first may not wait for the answer
-    return Effect.zipRight(Effect.forkIn(Effect.ensuring(ask(care), done), link.scope), Deferred.await(answered))
+    const asking = Effect.ensuring(Link.guarded(link, ask(care)), done)
+    return Effect.zipRight(Link.work(link, asking), Deferred.await(answered))
   })
 
 const ask = (care: Care): Effect.Effect<void> =>
@@ -112,8 +113,9 @@ const renewLists = ({ config, link, refresh }: Care): Effect.Effect<void> =>
       if (rest <= 0 && link.fetching === 0) {
         for (const [kind, at] of due) if (at <= link.now()) yield* refresh(kind)
       }
-      // whether that has made it young again is seen at the next look
-      yield* Effect.sleep(rest > 0 ? rest : shortestTtl)
+      // whether that has made it young again is seen at the next look; and what is new may be older sooner
+      if (rest > 0) yield* Effect.raceFirst(Effect.sleep(rest), Deferred.await(link.learned))
+      else yield* Effect.sleep(shortestTtl)
     }
   })
 

@@ -6,9 +6,21 @@ import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { defined } from "../domain/defined.js"
+import type { Diagnostic } from "../domain/Diagnostic.js"
 import { type ConnectionError, UnexpectedFailure } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
+
+/** Hides the secrets of a server in what is said about it: servers put what they are given into names and schemas. */
+export const scrubbed = (config: ServerConfig.ServerConfig): ((diagnostic: Diagnostic) => Diagnostic) => {
+  const scrub = Secrets.scrub(ServerConfig.secrets(config))
+  return (diagnostic) => ({
+    ...diagnostic,
+    message: scrub(diagnostic.message),
+    ...defined({ subject: diagnostic.subject === undefined ? undefined : scrub(diagnostic.subject) })
+  })
+}
 
 /** What a fault says, in one line and without the secrets of the server it happened to. */
 export const faultText = (config: ServerConfig.ServerConfig | undefined, cause: Cause.Cause<unknown>): string => {

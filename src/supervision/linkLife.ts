@@ -42,6 +42,8 @@ export interface LiveLink {
 export interface Owner {
   readonly server: string
   readonly roots: Cell<ReadonlyArray<string>>
+  /** Ends when a connection may be opened. */
+  readonly ready: Effect.Effect<void>
   /** As it is now. */
   readonly config: () => ServerConfig | undefined
   readonly send: (event: Event) => void
@@ -54,14 +56,16 @@ export interface Owner {
 const closingMoment = "50 millis"
 
 /** No connection takes longer to end, whatever its connector says. */
-const closeBudget = "5 seconds"
+const closeBudget = "4500 millis"
 
 export const lifeOf = (hub: Hub, owner: Owner, generation: number, config: ServerConfig): Effect.Effect<void> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const { send, server } = owner
       const scope = yield* Scope.make()
-      const exit = yield* Effect.exit(restore(Scope.extend(serve(hub, owner, generation, config), scope)))
+      const exit = yield* Effect.exit(
+        restore(Effect.zipRight(owner.ready, Scope.extend(serve(hub, owner, generation, config), scope)))
+      )
       if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) {
         send({ _tag: "Lost", generation, failure: Failure.fromError(reasonOf(server, config, exit.cause)) })
       }
@@ -107,10 +111,12 @@ const keep = (hub: Hub, owner: Owner, link: Link.Link): Effect.Effect<never, Con
       refresh,
       onIdle: () => send({ _tag: "Idle", generation })
     })
-    const tending = yield* FiberHandle.make<never>()
-    const tend = Effect.asVoid(Effect.suspend(() => FiberHandle.run(tending, Caretaker.tend(care()))))
+    const tending = yield* FiberHandle.make<void>()
+    const tend = Effect.suspend(() => FiberHandle.run(tending, Link.guarded(link, Caretaker.tend(care())))).pipe(
+      Effect.asVoid
+    )
     const probe = Effect.suspend(() => Caretaker.probe(care()))
-    const suspect = Effect.asVoid(Effect.forkIn(probe, link.scope))
+    const suspect = Link.work(link, probe)
     const isOver = Effect.raceFirst(
       Effect.as(link.session.closed, true),
       // a sign of life may overtake the news of the end
@@ -134,7 +140,10 @@ const keep = (hub: Hub, owner: Owner, link: Link.Link): Effect.Effect<never, Con
 
     owner.onLive({ link, refresh, tend, suspect, isOver })
     send({ _tag: "Opened", generation, info: Link.info(link, push) })
-    yield* Effect.forkScoped(Stream.runForEach(link.session.notifications, (note) => Effect.sync(() => hear(note))))
+    yield* Link.work(
+      link,
+      Stream.runForEach(link.session.notifications, (note) => Effect.sync(() => hear(note)))
+    )
     yield* tend
     return yield* Effect.flatMap(Effect.raceFirst(link.session.closed, Deferred.await(link.condemned)), Effect.fail)
   })

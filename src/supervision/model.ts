@@ -30,7 +30,7 @@ export interface Desired {
   readonly tools?: ToolName.Globs | undefined
   /** What single agents see, after all other patterns. */
   readonly agents?: Readonly<Record<string, { readonly tools?: ToolName.Globs | undefined }>> | undefined
-  /** Rules for what may be called without asking. */
+  /** Rules for what may be called without asking. They are carried, not applied yet. */
   readonly permission?: unknown
   /** Servers whose declaration nobody has approved yet: they are shown as disabled, and never started. */
   readonly untrusted?: ReadonlyArray<string> | undefined

@@ -77,7 +77,7 @@ const open = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Link.Link, 
         onTimeout: () => new ConnectTimeout({ server, phase: "discover", after: config.timeout.connect })
       })
     )
-    return Link.make({ generation, config, dialled: dial.config, session, scope, now, found })
+    return Link.make({ server, generation, config, dialled: dial.config, session, scope, now, found })
   })
 
 const connect = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Session, ConnectionError, Scope.Scope> => {
@@ -93,10 +93,18 @@ const connect = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Session,
     })
   )
   if (headers === undefined || config._tag === "Local") return reach
+  const after = config.timeout.connect
+  const deadline = monotonic(hub.clock) + after
   const reachWith = (reason: "connect" | "unauthorized") =>
-    Effect.flatMap(headers(server, reason), (more) => {
-      dial.config = { ...config, headers: { ...config.headers, ...more } }
-      return reach
+    Effect.gen(function* () {
+      const left = () => Math.max(1, deadline - monotonic(hub.clock))
+      const more = yield* Effect.timeoutFail(headers(server, reason), {
+        duration: left(),
+        onTimeout: () => new ConnectTimeout({ server, phase: "handshake", after })
+      })
+      const timeout = { ...config.timeout, connect: left() }
+      dial.config = { ...config, timeout, headers: { ...config.headers, ...more } }
+      return yield* reach
     })
   return Effect.catchTag(reachWith("connect"), "AuthRequired", () => reachWith("unauthorized"))
 }

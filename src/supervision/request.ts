@@ -91,7 +91,7 @@ export const awaitLink = (
       const link = usable(actor, after)
       if (link !== undefined) return { link }
       const status = Lifecycle.status(state)
-      if (status.status === "idle") actor.send({ _tag: "Demanded" })
+      actor.demand()
       return isPromising(status, until) ? undefined : { status }
     }
     return actor.until(outlook).pipe(
@@ -146,7 +146,7 @@ const inTurn = <A, E>(
   return Effect.uninterruptibleMask((restore) => {
     const inside = (): Effect.Effect<A, RequestError | Changed> => {
       const left = remaining()
-      const isChanged = actor.link() !== link || link.isRetired
+      const isChanged = usable(actor, 0) !== link
       if (isChanged || left <= 0) {
         gate.leave()
         return Effect.fail(isChanged ? changed : outOfTime(actor, ask))
@@ -164,7 +164,7 @@ const inTurn = <A, E>(
     if (gate.tryEnter()) return inside()
     metrics.queued(gate.waiting() + 1)
     const counted = Effect.sync(() => metrics.queued(gate.waiting()))
-    return restore(gate.enter(Math.max(0, remaining()))).pipe(
+    return gate.enter(Math.max(0, remaining()), restore).pipe(
       Effect.ensuring(counted),
       Effect.flatMap((place): Effect.Effect<A, RequestError | Errors.Overloaded | Changed> => {
         if (place === "in") return inside()
@@ -201,6 +201,9 @@ const recover = <A, E>(
   error: RequestError | Errors.Overloaded,
   tried: Tried
 ): Effect.Effect<A, Failure<E>> => {
+  const remaining = ask.total - (monotonic(hub.clock) - ask.started)
+  /** Whether the connection is over. Whoever has no time to wait for the answer is told what went wrong. */
+  const isOver = Effect.timeoutFail(actor.isOver(link), { duration: Math.max(0, remaining), onTimeout: () => error })
   switch (error._tag) {
     case "CallTimeout": {
       const timeout = error.which === "total" ? new Errors.CallTimeout({ ...error, after: ask.total }) : error
@@ -208,14 +211,14 @@ const recover = <A, E>(
     }
     case "OutcomeUnknown":
       if (tried.lost !== undefined || !ask.isSafe()) return Effect.zipRight(actor.suspect(link), Effect.fail(error))
-      return Effect.flatMap(actor.isOver(link), (isOver) => {
+      return Effect.flatMap(isOver, (isOver) => {
         const after = isOver ? link.generation : tried.after
         const again = attempt(hub, actor, ask, { ...tried, after, lost: error })
         return Effect.mapError(again, (second) => (saysMore(second) ? second : outlived(error, second)))
       })
     case "NotSent":
       if (tried.isUnsent || !ask.isRepeatable) return Effect.zipRight(actor.suspect(link), Effect.fail(error))
-      return Effect.flatMap(actor.isOver(link), (isOver) =>
+      return Effect.flatMap(isOver, (isOver) =>
         // what a living server refuses to take, it would refuse again
         isOver ? attempt(hub, actor, ask, { ...tried, after: link.generation, isUnsent: true }) : Effect.fail(error)
       )

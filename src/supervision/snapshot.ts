@@ -37,7 +37,7 @@ export const snapshotOf = (actor: ServerActor, catalog: ReadonlyArray<Diagnostic
 
 /** Whether there is nothing new to see. */
 export const isSame = (a: ServerSnapshot, b: ServerSnapshot): boolean =>
-  ServerStatus.equals(a.status, b.status) &&
+  (a.status === b.status || ServerStatus.equals(a.status, b.status)) &&
   a.generation === b.generation &&
   a.restarts === b.restarts &&
   a.origin === b.origin &&

@@ -10,16 +10,17 @@ import { posix, win32 } from "node:path"
 export const defaultStateDir = (
   env: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,
-  home: string
+  /** May throw: not every user has one. */
+  home: () => string
 ): string => {
   const { isAbsolute, join } = platform === "win32" ? win32 : posix
   const { LOCALAPPDATA = "", MCP_SUPERVISOR_STATE_DIR = "", XDG_DATA_HOME = "" } = env
   if (MCP_SUPERVISOR_STATE_DIR !== "") return MCP_SUPERVISOR_STATE_DIR
   // the specification has relative ones ignored
   if (isAbsolute(XDG_DATA_HOME)) return join(XDG_DATA_HOME, own)
-  if (platform === "darwin") return join(home, "Library", "Application Support", own)
-  if (platform !== "win32") return join(home, ".local", "share", own)
-  return join(isAbsolute(LOCALAPPDATA) ? LOCALAPPDATA : join(home, "AppData", "Local"), own)
+  if (platform === "darwin") return join(home(), "Library", "Application Support", own)
+  if (platform !== "win32") return join(home(), ".local", "share", own)
+  return join(isAbsolute(LOCALAPPDATA) ? LOCALAPPDATA : join(home(), "AppData", "Local"), own)
 }
 
 const own = "mcp-supervisor"

@@ -15,12 +15,7 @@ import { awaitLink, usable } from "./request.js"
 import type { ServerActor } from "./ServerActor.js"
 
 export const follow = (hub: Hub, actor: ServerActor, uri: string): Stream.Stream<ResourceUpdated, ReadError> =>
-  linksOf(hub, actor).pipe(
-    Stream.flatMap(({ isFirst, link }) => {
-      const updates = updatesOn(actor, link, uri)
-      return isFirst ? updates : Stream.merge(updates, resynced(actor, link, uri), { haltStrategy: "left" })
-    })
-  )
+  Stream.flatMap(linksOf(hub, actor), ({ isFirst, link }) => updatesOn(link, uri, isFirst))
 
 interface Turn {
   readonly link: Link
@@ -38,9 +33,9 @@ const linksOf = (hub: Hub, actor: ServerActor): Stream.Stream<Turn, ReadError> =
             waitForReady: firstWait
           })
         : Effect.mapError(
-            actor.until((state) => {
+            actor.until(() => {
               // somebody listens: a server at rest is wanted
-              if (state.phase._tag === "Resting") actor.send({ _tag: "Demanded" })
+              actor.demand()
               return usable(actor, after)
             }),
             () => hub.goneError(actor.name)
@@ -53,7 +48,8 @@ const linksOf = (hub: Hub, actor: ServerActor): Stream.Stream<Turn, ReadError> =
 /** Milliseconds. */
 const firstWait = 10_000
 
-const updatesOn = (actor: ServerActor, link: Link, uri: string): Stream.Stream<ResourceUpdated, RequestError> =>
+/** Until the connection is over. */
+const updatesOn = (link: Link, uri: string, isFirst: boolean): Stream.Stream<ResourceUpdated, RequestError> =>
   Stream.acquireRelease(
     Effect.sync(() => {
       link.subscriptions += 1
@@ -64,19 +60,43 @@ const updatesOn = (actor: ServerActor, link: Link, uri: string): Stream.Stream<R
         link.usedAt = link.now()
       })
   ).pipe(
-    Stream.flatMap(() => link.session.subscribeResource(uri)),
-    Stream.map(() => ({ server: actor.name, uri })),
-    Stream.interruptWhen(Deferred.await(link.retired)),
-    // the connection is over: the next one is subscribed to
-    Stream.catchSome((error) =>
-      error._tag === "NotSent" || error._tag === "OutcomeUnknown" ? Option.some(Stream.empty) : Option.none()
-    )
+    Stream.flatMap(() => subscribed(link, uri, isFirst, firstPause)),
+    Stream.interruptWhen(isOver(link))
   )
 
+const isOver = ({ condemned, retired, session }: Link): Effect.Effect<void> =>
+  Effect.raceAll([Deferred.await(retired), Effect.asVoid(session.closed), Effect.asVoid(Deferred.await(condemned))])
+
+/** Only what is wrong from the beginning is told. Later, it is subscribed to again, as long as it takes. */
+const subscribed = (
+  link: Link,
+  uri: string,
+  isFirst: boolean,
+  pause: number
+): Stream.Stream<ResourceUpdated, RequestError> => {
+  const { server } = link
+  const updates = Stream.map(link.session.subscribeResource(uri), () => ({ server, uri }))
+  const all = isFirst ? updates : Stream.merge(updates, resynced(link, uri), { haltStrategy: "left" })
+  return Stream.catchAll(all, (error) =>
+    isFirst && error._tag !== "NotSent" && error._tag !== "OutcomeUnknown"
+      ? Stream.fail(error)
+      : Stream.unwrap(
+          Effect.delay(
+            Effect.sync(() => subscribed(link, uri, false, longer(pause))),
+            pause
+          )
+        )
+  )
+}
+
+/** Milliseconds before it is subscribed to once more on the same connection. */
+const firstPause = 500
+const longer = (pause: number): number => Math.min(2 * pause, 30_000)
+
 /** Said once the server answers again: what changed before that may have gone unheard. */
-const resynced = (actor: ServerActor, link: Link, uri: string): Stream.Stream<ResourceUpdated> =>
+const resynced = (link: Link, uri: string): Stream.Stream<ResourceUpdated> =>
   Stream.fromEffect(
-    Effect.as(Effect.ignore(link.session.probe(probeTimeout)), { server: actor.name, uri, resync: true })
+    Effect.as(Effect.ignore(link.session.probe(probeTimeout)), { server: link.server, uri, resync: true })
   )
 
 const probeTimeout = "5 seconds"

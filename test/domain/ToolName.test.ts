@@ -90,3 +90,22 @@ describe("filters", () => {
     assert.deepStrictEqual(ToolName.unmatched({ "a_*": true, "b_*": false }, ["a_x"]), ["b_*"])
   })
 })
+
+describe("mayBelongTo", () => {
+  const nameOf = ToolName.namer(["my server", "a", "a_b"])
+
+  it("is true for every name with a hash of a tool of the server", () => {
+    for (const ref of [
+      { server: "my server", tool: "t" },
+      { server: "a", tool: "b_c" },
+      { server: "x".repeat(80), tool: "long" }
+    ]) {
+      assert.isTrue(ToolName.mayBelongTo(nameOf(ref), ref.server))
+    }
+  })
+
+  it("is false for other servers and for plain names", () => {
+    assert.isFalse(ToolName.mayBelongTo(nameOf({ server: "my server", tool: "t" }), "a"))
+    assert.isFalse(ToolName.mayBelongTo("a_x", "a"))
+  })
+})

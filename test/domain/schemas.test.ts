@@ -113,3 +113,11 @@ describe("an event", () => {
     assert.match(event.errors[0]?.message ?? "", /^files: invalid config: url/)
   })
 })
+
+describe("ServerEvent.is", () => {
+  it("chooses the events of one type", () => {
+    const added: ServerEvent.ServerEvent = { seq: 1, at: 0, type: "ServerAdded", server: "a" }
+    const removed: ServerEvent.ServerEvent = { seq: 2, at: 0, type: "ServerRemoved", server: "a" }
+    assert.deepStrictEqual([added, removed].filter(ServerEvent.is("ServerRemoved")), [removed])
+  })
+})

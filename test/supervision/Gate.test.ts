@@ -5,6 +5,9 @@ import { isOver, resultOf, settle } from "./support.js"
 
 const forever = Number.POSITIVE_INFINITY
 
+const enter = (gate: Gate.Gate, patience: number) =>
+  Effect.uninterruptibleMask((restore) => gate.enter(patience, restore))
+
 /** How many go in at once now. All of them leave again. */
 const room = (gate: Gate.Gate): number => {
   let count = 0
@@ -29,7 +32,7 @@ describe("Gate", () => {
       gate.tryEnter()
       const order: Array<number> = []
       for (const id of [1, 2, 3]) {
-        yield* Effect.fork(Effect.tap(gate.enter(forever), () => Effect.sync(() => order.push(id))))
+        yield* Effect.fork(Effect.tap(enter(gate, forever), () => Effect.sync(() => order.push(id))))
         yield* settle
       }
       assert.strictEqual(gate.waiting(), 3)
@@ -50,9 +53,9 @@ describe("Gate", () => {
     Effect.gen(function* () {
       const gate = Gate.make(1, 1)
       gate.tryEnter()
-      const waiting = yield* Effect.fork(gate.enter(forever))
+      const waiting = yield* Effect.fork(enter(gate, forever))
       yield* settle
-      assert.strictEqual(yield* gate.enter(forever), "full")
+      assert.strictEqual(yield* enter(gate, forever), "full")
       gate.leave()
       assert.deepStrictEqual(yield* resultOf(waiting), Exit.succeed("in"))
     })
@@ -62,7 +65,7 @@ describe("Gate", () => {
     Effect.gen(function* () {
       const gate = Gate.make(1, 10)
       gate.tryEnter()
-      const waiting = yield* Effect.fork(gate.enter(100))
+      const waiting = yield* Effect.fork(enter(gate, 100))
       yield* TestClock.adjust(99)
       assert.isFalse(yield* isOver(waiting))
       yield* TestClock.adjust(1)
@@ -77,7 +80,7 @@ describe("Gate", () => {
     Effect.gen(function* () {
       const gate = Gate.make(1, 10)
       gate.tryEnter()
-      const waiting = yield* Effect.fork(gate.enter(forever))
+      const waiting = yield* Effect.fork(enter(gate, forever))
       yield* settle
       yield* Fiber.interrupt(waiting)
       assert.strictEqual(gate.waiting(), 0)
@@ -90,7 +93,7 @@ describe("Gate", () => {
     Effect.gen(function* () {
       const gate = Gate.make(1, 10)
       gate.tryEnter()
-      const waiting = yield* Effect.fork(gate.enter(forever))
+      const waiting = yield* Effect.fork(enter(gate, forever))
       yield* settle
       gate.leave()
       yield* Fiber.interrupt(waiting)
@@ -102,7 +105,7 @@ describe("Gate", () => {
     Effect.gen(function* () {
       const gate = Gate.make(1, 10)
       gate.tryEnter()
-      const waiting = yield* Effect.fork(gate.enter(forever))
+      const waiting = yield* Effect.fork(enter(gate, forever))
       yield* settle
       gate.resize(2)
       assert.deepStrictEqual(yield* resultOf(waiting), Exit.succeed("in"))
@@ -152,7 +155,7 @@ describe("Gate", () => {
                   let id = 0
                   const enter = (mine: number) =>
                     Effect.uninterruptibleMask((restore) =>
-                      Effect.tap(restore(gate.enter(forever)), (place) =>
+                      Effect.tap(gate.enter(forever, restore), (place) =>
                         Effect.sync(() => {
                           fibers.delete(mine)
                           if (place === "in") inside.push(mine)

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Effect, Fiber, Stream } from "effect"
 import * as Ring from "../../src/supervision/Ring.js"
+import { Simulation } from "../../src/testing/Testing.js"
 import { isOver, resultOf, settle } from "./support.js"
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
@@ -136,4 +137,35 @@ describe("Ring", () => {
       assert.deepStrictEqual(yield* Effect.flatten(resultOf(all)), [1, 2, 3])
     })
   )
+})
+
+describe("a reader that makes room for others at any moment", () => {
+  const values = Array.from({ length: 40 }, (_, index) => index)
+
+  /** What it reads while somebody writes, in turns that the seed decides. */
+  const read = (seed: number) => {
+    const simulation = Simulation.make(seed)
+    const ring = Ring.make<number>({ capacity: 100 })
+    const seen: Array<number> = []
+    const reading = simulation.fork(
+      Stream.runForEach(
+        ring.from(() => 1),
+        (value) => Effect.sync(() => void seen.push(value))
+      )
+    )
+    const write = (value: number) =>
+      Effect.zipRight(
+        Effect.sync(() => ring.push(value)),
+        Effect.yieldNow()
+      )
+    simulation.fork(Effect.zipRight(Effect.forEach(values, write), Effect.sync(ring.end)))
+    simulation.settle()
+    return { isOver: reading.unsafePoll() !== null, seen }
+  }
+
+  it("hears what comes between its look and its wait", () => {
+    for (let seed = 0; seed < 500; seed++) {
+      assert.deepStrictEqual(read(seed), { isOver: true, seen: values }, `seed ${seed}`)
+    }
+  })
 })

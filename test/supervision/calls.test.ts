@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
 import * as Errors from "../../src/domain/Errors.js"
 import type * as Protocol from "../../src/domain/Protocol.js"
+import * as ToolName from "../../src/domain/ToolName.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import {
   citySchema,
@@ -279,6 +280,41 @@ describe("a server that is not ready", () => {
       assert.strictEqual(yield* attempt.stage, "opening")
       yield* attempt.open({ tools: ["x"] })
       assert.strictEqual(textOf(yield* second), "x")
+    })
+  )
+
+  it.scoped("a prompt without what it needs is refused, also where that is known only later", () =>
+    Effect.gen(function* () {
+      const { controls, story, supervisor } = yield* supervise({ servers: { a: local } })
+      const asked = yield* Effect.fork(supervisor.getPrompt("a", "p"))
+      yield* settle
+      const prompt = { name: "p", arguments: [{ name: "who", required: true }] }
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.open({ prompts: [prompt] }))
+      failureOf(yield* resultOf(asked), "InvalidArguments")
+      assert.deepStrictEqual(yield* story("a#1 called"), [])
+    })
+  )
+
+  it.scoped("pain 27: a name that will not be that of its tool does not reach it while it connects", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise(
+        { servers: { a: local, a_b: local, "my server": local } },
+        { scripts: { a_b: FakeConnector.open({ tools: ["x"] }) } }
+      )
+      for (const name of ["a_b_c", "my server_t", "supervisor_x"]) {
+        yield* failsWith(supervisor.callTool(name), "ToolNotFound")
+      }
+    })
+  )
+
+  it.scoped("pain 27: a name with a hash waits for the servers that may have it", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise({ servers: { "my server": local, other: local } })
+      const name = ToolName.namer(["my server", "other"])({ server: "my server", tool: "t" })
+      const call = yield* Effect.fork(supervisor.callTool(name))
+      assert.isFalse(yield* isOver(call))
+      yield* Effect.flatMap(controls.awaitAttempt("my server"), (attempt) => attempt.open({ tools: ["t"] }))
+      assert.strictEqual(textOf(yield* Effect.flatten(resultOf(call))), "t")
     })
   )
 

@@ -341,4 +341,47 @@ describe("a list that changes", () => {
       assert.lengthOf(yield* listed(fake, "a"), 2)
     }).pipe(withRandom(0.5))
   )
+
+  it.scoped("is fetched by a shorter time to live as soon as the server says one", () =>
+    Effect.gen(function* () {
+      const listing = (ttl: number) => ({
+        items: [{ name: "x", inputSchema: { type: "object" } }],
+        diagnostics: [],
+        ttl
+      })
+      const { controls, fake } = yield* supervise(
+        { servers: { a: { ...local, health: false } } },
+        { scripts: { a: FakeConnector.open({ tools: listing(3_600_000) }) } }
+      )
+      const attempt = yield* controls.awaitAttempt("a")
+      yield* attempt.set({ tools: listing(10_000) })
+      yield* attempt.listChanged("tools")
+      yield* settle
+      assert.lengthOf(yield* listed(fake, "a"), 2)
+      yield* passed("10 seconds")
+      assert.lengthOf(yield* listed(fake, "a"), 3)
+    })
+  )
+
+  it.scoped(
+    "tools of a server that went away are not shown for longer than the grace, whatever the clock on the wall says",
+    () =>
+      Effect.gen(function* () {
+        const clock = yield* Effect.clock
+        let back = 0
+        const wall: typeof clock = Object.assign(Object.create(clock), {
+          unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() - back
+        })
+        const { controls, toolNames } = yield* supervise(
+          { servers: { a: local } },
+          { scripts: { a: [FakeConnector.open({ tools: ["x"] }), FakeConnector.hang] }, clock: wall }
+        )
+        yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.crash(closed()))
+        back = 3_600_000
+        yield* passed("29 seconds")
+        assert.deepStrictEqual(yield* toolNames, ["a_x"])
+        yield* passed("1 second")
+        assert.deepStrictEqual(yield* toolNames, [])
+      })
+  )
 })

@@ -13,7 +13,8 @@ import {
   remote,
   resultOf,
   settle,
-  supervise
+  supervise,
+  within
 } from "./support.js"
 
 const open = { a: FakeConnector.open({ tools: ["x"] }) }
@@ -304,6 +305,30 @@ describe("add and remove", () => {
       yield* supervisor.remove("a")
       failureOf(yield* resultOf(connecting), "ServerNotFound")
     })
+  )
+
+  it.scoped(
+    "a server takes commands while its predecessor ends, is not opened beside it, and keeps nobody waiting",
+    () =>
+      Effect.gen(function* () {
+        const slow = FakeConnector.closing(FakeConnector.open({ tools: ["x"] }), 2_000)
+        const { count, status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: slow } })
+        const removing = yield* Effect.forkDaemon(supervisor.remove("a"))
+        yield* settle
+        yield* supervisor.add("a", local)
+        yield* within(supervisor.disable("a"), "disabled at once")
+        yield* within(supervisor.enable("a"), "enabled at once")
+        yield* within(supervisor.reconcile({ servers: { a: { ...local, cwd: "/tmp" } } }), "changed at once")
+        yield* within(supervisor.add("other", local), "nobody else waits")
+        yield* passed("1999 millis")
+        assert.isFalse(yield* isOver(removing))
+        assert.strictEqual(yield* count("a#2 opening"), 0)
+        assert.strictEqual((yield* status("a")).status, "connecting")
+        yield* passed("1 millis")
+        assert.isTrue(yield* isOver(removing))
+        assert.strictEqual(yield* count("a#2 opening"), 1)
+        assert.strictEqual((yield* status("a")).status, "connected")
+      })
   )
 
   it.scoped("pain 11: a call that is under way when its server is removed settles", () =>

@@ -98,7 +98,26 @@ describe("a fault of the connector", () => {
       })
       yield* passed("2 seconds")
       assert.strictEqual((yield* snapshot("a")).status.status, "connected")
+      assert.isAtLeast((yield* snapshot("a")).generation, 2, "it is deaf")
       assert.deepInclude(yield* snapshot("b"), { generation: 1, restarts: 0 })
+    })
+  )
+
+  it.scoped("a list that dies while it is fetched again ends that connection, and the next one has it", () =>
+    Effect.gen(function* () {
+      let isBad = false
+      const { controls, snapshot, toolNames } = yield* supervise(both, {
+        scripts: bothOpen,
+        around: firstSessions(1, (session) => ({
+          ...session,
+          listTools: Effect.suspend(() => (isBad ? thrower() : session.listTools))
+        }))
+      })
+      isBad = true
+      const attempt = yield* controls.awaitAttempt("a")
+      yield* attempt.listChanged("tools")
+      assert.deepInclude(yield* snapshot("a"), { generation: 2 })
+      assert.include(yield* toolNames, "a_x")
     })
   )
 
@@ -115,7 +134,7 @@ describe("a fault of the connector", () => {
     })
   )
 
-  it.scoped("a probe that dies does not end the watch", () =>
+  it.scoped("a probe that dies is the end of the connection", () =>
     Effect.gen(function* () {
       let probes = 0
       const { snapshot } = yield* supervise(both, {
@@ -128,7 +147,7 @@ describe("a fault of the connector", () => {
       yield* passed("2 minutes")
       const a = yield* snapshot("a")
       assert.strictEqual(a.status.status, "connected")
-      assert.isTrue(probes > 1 || a.generation > 1, "nobody looks after it any more")
+      assert.strictEqual(a.generation, 2)
     })
   )
 })
@@ -253,6 +272,17 @@ describe("a fault of a handler", () => {
       )
       yield* settle
       assert.strictEqual((yield* status("a")).status, "connected")
+    })
+  )
+
+  it.scoped("headers that never come are waited for no longer than the connection may take", () =>
+    Effect.gen(function* () {
+      const { status } = yield* supervise({
+        servers: { a: { url: "https://example.com/mcp", timeout: { connect: 500 }, restart: { maxRestarts: 0 } } },
+        headers: () => Effect.never
+      })
+      yield* passed("500 millis")
+      assert.deepInclude(yield* status("a"), { status: "failed", errorTag: "ConnectTimeout" })
     })
   )
 

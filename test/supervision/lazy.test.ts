@@ -247,3 +247,22 @@ describe("what is kept", () => {
     })
   )
 })
+
+describe("very many first calls", () => {
+  it.scoped("are one demand", () =>
+    Effect.gen(function* () {
+      const store = layerMemory
+      const { controls, count, supervisor } = yield* supervise(
+        { servers: { a: { ...local, lazy: true } } },
+        { scripts: { a: FakeConnector.byHand }, store }
+      )
+      const calls = yield* Effect.forEach(Array.from({ length: 1_000 }), () =>
+        Effect.fork(supervisor.callServerTool("a", "x"))
+      )
+      yield* settle
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.open({ tools: ["x"] }))
+      for (const result of yield* Effect.forEach(calls, Fiber.join)) assert.strictEqual(textOf(result), "x")
+      assert.strictEqual(yield* count("a#1 opening"), 1)
+    })
+  )
+})

@@ -374,3 +374,57 @@ describe("replacement", () => {
     })
   )
 })
+
+describe("what is said about a configuration", () => {
+  it.scoped("is told of an entry that means the same, when it comes and when it goes", () =>
+    Effect.gen(function* () {
+      const { snapshot, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open() } }
+      )
+      const codes = Effect.map(snapshot("a"), ({ diagnostics }) => diagnostics.map(({ message }) => message))
+      assert.deepStrictEqual(yield* codes, [])
+      yield* supervisor.reconcile({ servers: { a: { ...local, tiemout: 5 } as never } })
+      assert.include((yield* codes).join(), "tiemout")
+      yield* supervisor.reconcile({ servers: { a: local } })
+      assert.deepStrictEqual(yield* codes, [])
+      assert.deepInclude(yield* snapshot("a"), { generation: 1 })
+    })
+  )
+
+  it.scoped("is told of what applies to all", () =>
+    Effect.gen(function* () {
+      const { eventsOf, supervisor } = yield* supervise({ defaults: { tiemout: 5 } as never })
+      yield* settle
+      assert.include(eventsOf("Diagnostic")[0]?.diagnostic.message, "tiemout")
+      yield* supervisor.reconcile({ defaults: { tiemout: 5 } as never })
+      yield* settle
+      assert.lengthOf(eventsOf("Diagnostic"), 1)
+    })
+  )
+
+  const nonsense: ReadonlyArray<unknown> = [
+    4,
+    [],
+    null,
+    "x",
+    new Map(),
+    new Proxy({}, { ownKeys: () => assert.fail("canary") })
+  ]
+  it.scoped("that is no configuration at all is an error, and stops nobody", () =>
+    Effect.gen(function* () {
+      const { snapshot, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open() } }
+      )
+      for (const desired of nonsense) {
+        const error = yield* failsWith(supervisor.reconcile(desired as never), "InvalidConfig")
+        assert.notInclude(error.message, "canary")
+      }
+      const plan = yield* supervisor.reconcile({ servers: { a: local }, unreadable: { b: 5 } } as never)
+      assert.deepStrictEqual(plan.start, ["b"])
+      assert.deepInclude((yield* snapshot("b")).status, { status: "failed", errorTag: "InvalidConfig" })
+      assert.deepInclude(yield* snapshot("a"), { generation: 1 })
+    })
+  )
+})

@@ -174,6 +174,27 @@ describe("a call whose server dies", () => {
     })
   )
 
+  it.scoped("the look whether anybody is there keeps to the deadline of the call", () =>
+    Effect.gen(function* () {
+      const lost = new Errors.OutcomeUnknown({ server: "a", cause: closed() })
+      const { supervisor } = yield* supervise(
+        { servers: { a: remote } },
+        {
+          scripts: {
+            a: FakeConnector.open({
+              tools: [tool({ readOnlyHint: true })],
+              calls: { x: Effect.delay(Effect.fail(lost), "900 millis") },
+              probe: Effect.never
+            })
+          }
+        }
+      )
+      const call = yield* Effect.fork(supervisor.callTool("a_x", {}, { totalTimeout: "1 second" }))
+      yield* passed("1 second")
+      failureOf(yield* resultOf(call), "OutcomeUnknown")
+    })
+  )
+
   it.scoped("pain 11: nobody else's calls are touched", () =>
     Effect.gen(function* () {
       const open = FakeConnector.open({ tools: ["x"], calls: { x: Effect.never } })

@@ -147,6 +147,27 @@ describe("pain 48: a secret of the config", () => {
     })
   )
 
+  it.scoped("that a server puts into its lists is not told with what is wrong about them", () =>
+    Effect.asVoid(
+      watched(
+        { servers: { local: withSecrets.local } },
+        {
+          scripts: {
+            local: FakeConnector.open({
+              tools: {
+                items: [{ name: "x", inputSchema: { type: "object", properties: { a: { pattern: `(${canary}` } } } }],
+                diagnostics: [
+                  { severity: "warning", code: "malformed_tool", message: `bad ${canary}`, subject: `t-${canary}` }
+                ]
+              }
+            })
+          }
+        },
+        ({ supervisor }) => Effect.asVoid(supervisor.callTool("local_x", { a: "b" }))
+      )
+    )
+  )
+
   it.scoped("in the arguments of a call is in no event, span or error", () =>
     Effect.gen(function* () {
       const strict = { name: "x", inputSchema: { type: "object", properties: { n: { type: "number" } } } }

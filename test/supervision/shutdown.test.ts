@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Chunk, Effect, Fiber, Stream } from "effect"
+import { Chunk, Effect, Fiber, Layer, Stream } from "effect"
 import type * as ServerConfig from "../../src/domain/ServerConfig.js"
+import { CatalogStore } from "../../src/supervision/CatalogStore.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { failsWith, failureOf, isOver, local, passed, remote, resultOf, settle, supervise } from "./support.js"
 
@@ -199,6 +200,43 @@ describe("logs", () => {
       const texts = Chunk.toReadonlyArray(yield* Effect.flatten(resultOf(reader))).map(({ text }) => text)
       assert.deepStrictEqual([texts[0], texts.at(-2), texts.at(-1)], ["line 6", "line 1005", "after"])
       yield* failsWith(Stream.runDrain(supervisor.logs("b")), "ServerNotFound")
+    })
+  )
+})
+
+describe("what hangs while everything ends", () => {
+  it.scoped("pain 16: a store does not keep servers from being told to end, nor the end from coming", () =>
+    Effect.gen(function* () {
+      const store = Layer.succeed(CatalogStore, {
+        load: () => Effect.succeedNone,
+        save: () => Effect.uninterruptible(Effect.never)
+      })
+      const { close, controls } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open({ tools: ["x"] }) }, store }
+      )
+      const closing = yield* Effect.forkDaemon(close)
+      yield* settle
+      assert.strictEqual(yield* controls.openSessions("a"), 0)
+      yield* passed("5 seconds")
+      assert.isTrue(yield* isOver(closing))
+    })
+  )
+
+  it.scoped("a server that waits for its predecessor: everybody who waits for it is told", () =>
+    Effect.gen(function* () {
+      const slow = FakeConnector.closing(FakeConnector.open({ tools: ["x"] }), 2_000)
+      const { close, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: slow } })
+      yield* Effect.forkDaemon(supervisor.remove("a"))
+      yield* settle
+      yield* supervisor.add("a", local)
+      const logs = yield* Effect.forkDaemon(Stream.runDrain(supervisor.logs("a")))
+      const connecting = yield* Effect.forkDaemon(supervisor.connect("a"))
+      yield* settle
+      assert.isFalse(yield* isOver(connecting))
+      const closing = yield* Effect.forkDaemon(close)
+      yield* passed("5 seconds")
+      for (const each of [closing, logs, connecting]) assert.isTrue(yield* isOver(each))
     })
   )
 })

@@ -20,7 +20,10 @@ describe("defaultStateDir", () => {
   ] as const
   for (const [platform, env, home, expected] of rows) {
     it(`${platform} with ${JSON.stringify(env)} is ${expected}`, () => {
-      assert.strictEqual(defaultStateDir(env, platform, home), expected)
+      assert.strictEqual(
+        defaultStateDir(env, platform, () => home),
+        expected
+      )
     })
   }
 })

@@ -168,3 +168,46 @@ describe("subscribeResource", () => {
     })
   )
 })
+
+describe("a subscription that is refused", () => {
+  const refusals = [
+    new Errors.RateLimited({ server: "a", retryAfter: 1_000 }),
+    new Errors.CallTimeout({ server: "a", which: "idle", sent: true, after: 1_000 }),
+    new Errors.ProtocolError({ server: "a", code: -32603, message: "no" })
+  ]
+  for (const refusal of refusals) {
+    it.scoped(`after a reconnect is asked for again, with ${refusal._tag} as with any other error`, () =>
+      Effect.gen(function* () {
+        let asked = 0
+        const { controls, supervisor } = yield* supervise(
+          { servers: { a: local } },
+          {
+            scripts: { a: FakeConnector.open({ resources: ["file:///x"] }) },
+            around: (connector) => ({
+              connect: (options) =>
+                Effect.map(connector.connect(options), (session) => ({
+                  ...session,
+                  subscribeResource: (uri) =>
+                    Stream.suspend(() => (++asked === 2 ? Stream.fail(refusal) : session.subscribeResource(uri)))
+                }))
+            })
+          }
+        )
+        const seen: Array<ResourceUpdated> = []
+        const reading = yield* Effect.fork(
+          Stream.runForEach(supervisor.subscribeResource("a", "file:///x"), (update) =>
+            Effect.sync(() => void seen.push(update))
+          )
+        )
+        yield* settle
+        yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.crash(closed()))
+        yield* passed("1 second")
+        assert.isFalse(yield* isOver(reading))
+        const before = seen.length
+        yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.updateResource("file:///x"))
+        yield* settle
+        assert.isAbove(seen.length, before)
+      })
+    )
+  }
+})

@@ -15,7 +15,8 @@ const notExecuted: ReadonlyArray<Errors.CallError["_tag"]> = [
   "ToolNotFound",
   "ServerUnavailable",
   "InvalidArguments",
-  "Overloaded"
+  "Overloaded",
+  "SupervisorClosed"
 ]
 
 /** These come from the server itself. */

@@ -4,9 +4,10 @@
  */
 import { Cause, Effect, Exit, Scope } from "effect"
 import type { ServerStatus } from "../../../src/index.js"
-import { attemptsOf } from "./ledger.js"
-import { repair } from "./sites.js"
-import { longestPause, timeout } from "./specs.js"
+import { checkCalls } from "./callLaw.js"
+import { attemptsOf, hasToldAll } from "./ledger.js"
+import { hasHeard, repair } from "./sites.js"
+import { longestPause, timeout, toolLists } from "./specs.js"
 import { ensure, show } from "./statusLaw.js"
 import { peek, valueOf, waitingForEver, type World } from "./world.js"
 
@@ -38,7 +39,26 @@ export const recover = (world: World): void => {
     const after = valueOf(simulation.run(supervisor.connect(name)))
     ensure(after.status === "connected", () => `${name} was ${show(status)}, and connect gives ${show(after)}`)
   }
-  for (const { name, status } of peek(supervisor.servers)) if (status.status === "connected") use(world, name)
+  // as long as a list that changes again and again is left alone
+  simulation.advance("1 minute")
+  for (const { name, status } of peek(supervisor.servers)) {
+    if (status.status !== "connected") continue
+    checkList(world, name)
+    use(world, name)
+  }
+}
+
+/** The last word on a list is heard. */
+const checkList = (world: World, server: string): void => {
+  const site = world.sites.get(server)!
+  const serving = attemptsOf(world.ledger, server).findLast(hasToldAll)
+  if (serving === undefined || !hasHeard(site, serving.number)) return
+  world.met("list heard in the end")
+  const expected = toolLists[site.tools]!.map(({ name }) => name)
+  ensure(
+    show(serving.tools) === show(expected),
+    () => `${server} lists ${show(serving.tools)} in the end, not ${show(expected)}`
+  )
 }
 
 /** Whether it is being connected, or will be. */
@@ -65,7 +85,7 @@ const use = (world: World, server: string): void => {
 }
 
 /** No shutdown takes longer. */
-const shutdownBudget = 6_000
+const shutdownBudget = 5_000
 
 export const shutDown = (world: World): void => {
   const { ledger, simulation } = world
@@ -83,6 +103,7 @@ export const shutDown = (world: World): void => {
   for (const [what, fiber] of [...calls, ...commands]) {
     ensure(fiber.unsafePoll() !== null, `${what} still waits after the shutdown`)
   }
+  checkCalls(world)
   for (const { fiber, server } of world.subscriptions) {
     ensure(fiber.unsafePoll() !== null, `the subscription to ${server} goes on after the shutdown`)
   }

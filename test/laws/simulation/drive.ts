@@ -75,6 +75,9 @@ const request = (
   }
 }
 
+const openAttempts = (world: World, server: string) =>
+  attemptsOf(world.ledger, server).filter(({ stage }) => stage === "open")
+
 /** Does something to the sessions of a server that are open: the newest, or all. */
 const toSessions = (
   world: World,
@@ -82,7 +85,7 @@ const toSessions = (
   which: "newest" | "all",
   act: (attempt: Effect.Effect.Success<ReturnType<World["controls"]["awaitAttempt"]>>) => Effect.Effect<unknown>
 ): void => {
-  const open = attemptsOf(world.ledger, server).filter(({ stage }) => stage === "open")
+  const open = openAttempts(world, server)
   const chosen = new Set((which === "all" ? open : open.slice(-1)).map(({ number }) => number))
   const handles = peek(world.controls.attempts(server)).filter(({ number }) => chosen.has(number))
   for (const handle of handles) world.simulation.fork(act(handle))
@@ -143,6 +146,8 @@ const make = (world: World, what: What): void => {
       site.tools = what.tools
       site.listing = what.mode
       site.listingLeft = what.times
+      site.changedAfter = Math.max(0, ...attemptsOf(world.ledger, server).map(({ number }) => number))
+      site.toldTo = new Set(what.told > 0 ? openAttempts(world, server).map(({ number }) => number) : [])
       for (let told = 0; told < what.told; told++) {
         toSessions(world, server, "all", (attempt) => attempt.listChanged("tools"))
       }

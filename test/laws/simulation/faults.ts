@@ -54,6 +54,10 @@ export type CallMode =
   | "limited"
   | "auth"
   | "crash"
+  /** It does not leave us. */
+  | "unsent"
+  /** The answer is lost, and the connection stays. */
+  | "lost"
 
 export type ProbeMode = "good" | "fail" | "hang" | "slow"
 

@@ -64,6 +64,8 @@ export interface History {
   readonly seed: number
   readonly servers: ReadonlyArray<ServerSpec>
   readonly moves: ReadonlyArray<Move>
+  /** Whether it ends in the middle of everything, instead of after all has become good. */
+  readonly isAbrupt?: boolean
 }
 
 const spec: fc.Arbitrary<ServerSpec> = fc.record({
@@ -209,7 +211,9 @@ const what: fc.Arbitrary<What> = fc.oneof(
         "limited",
         "auth",
         "crash",
-        "crash"
+        "crash",
+        "unsent",
+        "lost"
       )
     }),
     weight: 6
@@ -256,5 +260,6 @@ const move: fc.Arbitrary<Move> = fc.tuple(what, wait).map(([what, wait]) => ({ .
 export const history: fc.Arbitrary<History> = fc.record({
   seed: fc.nat(),
   servers: fc.array(spec, { minLength: 1, maxLength: 5 }),
-  moves: fc.array(move, { minLength: 1, maxLength: 25, size: "max" })
+  moves: fc.array(move, { minLength: 1, maxLength: 25, size: "max" }),
+  isAbrupt: often(false, true)
 })

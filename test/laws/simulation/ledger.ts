@@ -26,7 +26,7 @@ export interface Ledger {
   /** Tools that were told by attempts of which nothing else is noted yet: the journal is read a moment later. */
   readonly early: Map<string, ReadonlyArray<string>>
   /** How often a call was received, by its number. */
-  readonly received: Map<number, number>
+  readonly received: Map<unknown, number>
   /** Sessions that were opened and not closed. */
   sessions: number
   /** How often something happened that matters. */
@@ -34,7 +34,7 @@ export interface Ledger {
 }
 
 /** No connection may take longer than this to end: then nobody waits for it any more. */
-export const closeBudget = 5_000
+export const closeBudget = 4_500
 
 export const makeLedger = (): Ledger => ({
   attempts: new Map(),
@@ -73,8 +73,7 @@ export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): s
     return objection(server, entry.attempt, others)
   }
   if (entry.type === "called") {
-    const { n } = entry.args
-    if (typeof n === "number") ledger.received.set(n, (ledger.received.get(n) ?? 0) + 1)
+    noteReceived(ledger, entry.args.n, 1)
     return undefined
   }
   const attempt = attemptsOf(ledger, server).find(({ number }) => number === entry.attempt)
@@ -110,6 +109,10 @@ export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): s
       return undefined
   }
 }
+
+/** How often a call was received more, or less, than was noted. */
+export const noteReceived = (ledger: Ledger, call: unknown, times: 1 | -1): void =>
+  void ledger.received.set(call, (ledger.received.get(call) ?? 0) + times)
 
 const newAttempt = (server: string, number: number): AttemptRecord => ({
   server,

@@ -35,7 +35,7 @@ export const run = (
   if (history.servers.some(({ flaw }) => flaw === "untrusted")) reconcile(world)
   simulation.settle()
   drive(world, history.moves)
-  recover(world)
+  if (history.isAbrupt !== true) recover(world)
   check = () => {}
   shutDown(world)
   return {

@@ -24,6 +24,9 @@ export interface Site {
   tools: number
   listing: ListingMode
   listingLeft: number
+  /** The newest attempt when its list last changed, and those that were told of it. */
+  changedAfter: number
+  toldTo: ReadonlySet<number>
   calls: CallMode
   probe: ProbeMode
   closing: ClosingMode
@@ -34,6 +37,8 @@ export interface Watch {
   readonly met: (what: string) => void
   /** It answered a request for its tools. */
   readonly listed: (server: string, attempt: number, tools: ReadonlyArray<string>) => void
+  /** A call that the journal has did not reach the server. */
+  readonly unsent: (call: unknown) => void
   /** Ends the session of an attempt. */
   readonly crash: (server: string, attempt: number, error: Errors.ConnectionError) => Effect.Effect<void>
 }
@@ -45,13 +50,22 @@ export const makeSite = (name: string): Site => ({
   tools: 0,
   listing: "good",
   listingLeft: 0,
+  changedAfter: 0,
+  toldTo: new Set(),
   calls: "answer",
   probe: "good",
   closing: "at once"
 })
 
 /** From now on it does nothing wrong. Its list stays as it is. */
-export const repair = (site: Site): void => void Object.assign(site, { ...makeSite(site.name), tools: site.tools })
+export const repair = (site: Site): void => {
+  const { changedAfter, name, toldTo, tools } = site
+  Object.assign(site, { ...makeSite(name), tools, changedAfter, toldTo })
+}
+
+/** Whether the session of this attempt has to know the list as it is. */
+export const hasHeard = ({ changedAfter, toldTo }: Site, attempt: number): boolean =>
+  attempt > changedAfter || toldTo.has(attempt)
 
 export const behaviourOf = (site: Site, watch: Watch): FakeConnector.Behaviour => {
   const mode: ConnectMode = site.connectLeft-- > 0 ? site.connect : { kind: "good" }
@@ -146,6 +160,11 @@ const answer = (
       return Effect.succeed(FakeConnector.errorText("no"))
     case "crash":
       return Effect.zipRight(watch.crash(server, call.attempt, errorOf("closed", server)), Effect.never)
+    case "unsent":
+      watch.unsent(call.args.n)
+      return Effect.fail(new Errors.NotSent({ server, reason: "no" }))
+    case "lost":
+      return Effect.fail(new Errors.OutcomeUnknown({ server, cause: errorOf("closed", server) }))
     default:
       return Effect.fail(requestError(mode, server))
   }

@@ -1,0 +1,70 @@
+/**
+ * The actors of one supervisor: how they begin, how they leave, and how all of them end.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as FiberMap from "effect/FiberMap"
+import * as Scope from "effect/Scope"
+import { withinBudget } from "../connection/budget.js"
+import type { Definition } from "./Definition.js"
+import type { Hub } from "./Hub.js"
+import { keptOf } from "./keptLists.js"
+import type { Roster } from "./Roster.js"
+import * as ServerActor from "./ServerActor.js"
+
+export interface Actors {
+  /** One that does nothing yet. */
+  readonly create: (definition: Definition) => Effect.Effect<ServerActor.ServerActor>
+  readonly start: (actor: ServerActor.ServerActor) => void
+  /** Sends it away. What is left of it ends by itself. */
+  readonly retire: (actor: ServerActor.ServerActor) => void
+  /** Ends when nothing of it is left. */
+  readonly gone: (actor: ServerActor.ServerActor) => Effect.Effect<void>
+}
+
+/** Everything is over by then, whatever hangs. */
+const shutdownBudget = "5 seconds"
+
+/** They end with the scope. */
+export const make = (hub: Hub, roster: Roster): Effect.Effect<Actors, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const life = yield* Effect.acquireRelease(Scope.make(), (life) =>
+      withinBudget(shutdownBudget)(Scope.close(life, Exit.void))
+    )
+    const fibers = yield* Scope.extend(FiberMap.make<symbol>(), life)
+    /** Removed servers of which something is left, by name. */
+    const leaving = new Map<string, Set<ServerActor.ServerActor>>()
+
+    const gone = ({ state }: ServerActor.ServerActor): Effect.Effect<void> =>
+      Effect.ignore(state.until(() => undefined))
+
+    /** A new server does not meet those that had its name before. */
+    const ready = (name: string) =>
+      Effect.suspend(() => Effect.forEach(leaving.get(name) ?? [], gone, { discard: true }))
+
+    const left = (actor: ServerActor.ServerActor) =>
+      Effect.sync(() => {
+        const { name } = actor
+        const others = leaving.get(name)
+        others?.delete(actor)
+        if (others?.size === 0) leaving.delete(name)
+      })
+
+    return {
+      create: (definition) =>
+        Effect.flatMap(keptOf(hub, definition), (kept) =>
+          ServerActor.make(hub, { definition, kept, ready: ready(definition.name), onChange: roster.changed })
+        ),
+      start: (actor) => {
+        hub.events.publish({ type: "ServerAdded", server: actor.name })
+        FiberMap.unsafeSet(fibers, Symbol(actor.name), hub.fork(Effect.ensuring(actor.run, left(actor))))
+      },
+      retire: (actor) => {
+        const { name } = actor
+        leaving.set(name, (leaving.get(name) ?? new Set()).add(actor))
+        actor.send({ _tag: "Remove" })
+        hub.events.publish({ type: "ServerRemoved", server: name })
+      },
+      gone
+    }
+  })
