@@ -41,7 +41,7 @@ const start = (stateDir: string, task: Task): Effect.Effect<Host, never, Scope.S
     return {
       child,
       line: Effect.promise(async () => JSON.parse((await lines.next()).value)).pipe(
-        Effect.timeoutFail({ duration: "20 seconds", onTimeout: () => "the host says nothing" }),
+        Effect.timeoutFail({ duration: "1 minute", onTimeout: () => "the host says nothing" }),
         Effect.orDie
       ),
       exit: Effect.promise(() => exited).pipe(

@@ -41,13 +41,36 @@ export const superviseSettled = (
 ) => Effect.tap(supervise({ ...options, servers }), (supervisor) => supervisor.awaitSettled())
 
 /** A test in real time, in a scope of its own. */
-export const live = (name: string, test: Effect.Effect<unknown, unknown, Scope.Scope>, timeout?: number) =>
+export const live = (name: string, test: Effect.Effect<unknown, unknown, Scope.Scope>, timeout = 120_000) =>
   it.live(name, () => Effect.scoped(test), timeout)
 
 // --- servers --------------------------------------------------------------------------------------------------------
 
 /** A process that does what its arguments say. They stand on its command line, so that it can be found by them. */
 export const faultyServer = (...args: ReadonlyArray<string>) => ({ command: process.execPath, args: [faulty, ...args] })
+
+/**
+ * A whole server in a few lines of `sh`, which starts in no time, also where many do. It takes so many seconds to answer the
+ * handshake.
+ */
+export const shellServer = (seconds = 0) => ({
+  command: "sh",
+  args: [
+    "-c",
+    `while read -r line; do
+      id=\${line#*'"id":'}; id=\${id%%[,\\}]*}
+      case $line in
+        *'"initialize"'*)
+          sleep ${seconds}
+          result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+        *'"tools/list"'*) result='{"tools":[{"name":"it","inputSchema":{"type":"object"}}]}' ;;
+        *'"tools/call"'*) result='{"content":[]}' ;;
+        *) continue ;;
+      esac
+      printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" "$result"
+    done`
+  ]
+})
 
 /** A process of `sh` that is the first script when it runs for the first time in that directory, and later the other one. */
 export const firstThen = (
