@@ -9,6 +9,9 @@ import * as FiberRef from "effect/FiberRef"
 import * as HashSet from "effect/HashSet"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as Browser from "./auth/Browser.js"
+import * as CredentialStore from "./auth/CredentialStore.js"
+import type { McpAuth } from "./auth/McpAuth.js"
 import * as Connector from "./connection/Connector.js"
 import * as FileChildLedger from "./connection/FileChildLedger.js"
 import type { InvalidConfig } from "./domain/Errors.js"
@@ -27,17 +30,23 @@ export { layer } from "./supervision/Supervisor.js"
  * @since 0.1.0
  * @category layers
  */
-export const layerNode = <R = never>(options: Options<R> = {}): Layer.Layer<McpSupervisor, InvalidConfig, R> => {
+export const layerNode = <R = never>(
+  options: Options<R> = {}
+): Layer.Layer<McpSupervisor | McpAuth, InvalidConfig, R> => {
   const kept = Layer.unwrapEffect(
     Effect.map(stateDirOf(options), (stateDir) =>
       stateDir === undefined
         ? Layer.empty
-        : Layer.merge(FileChildLedger.layer(stateDir), FileCatalogStore.layer(stateDir))
+        : Layer.mergeAll(
+            FileChildLedger.layer(stateDir),
+            FileCatalogStore.layer(stateDir),
+            CredentialStore.layerFile(stateDir)
+          )
     )
   )
   return layer(options).pipe(
     Layer.provide(Connector.layer({ clientInfo: options.clientInfo })),
-    Layer.provide(kept),
+    Layer.provide([kept, Browser.layerNode]),
     Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout)
   )
 }

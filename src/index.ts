@@ -3,17 +3,20 @@
  *
  * @since 0.1.0
  */
+export * as Browser from "./auth/Browser.js"
 export * as Catalog from "./domain/Catalog.js"
 export * as CatalogStore from "./supervision/CatalogStore.js"
 export * as ConfigDocument from "./domain/ConfigDocument.js"
 export * as Connector from "./connection/Connector.js"
 export * as Content from "./domain/Content.js"
+export * as CredentialStore from "./auth/CredentialStore.js"
 export * as Diagnostic from "./domain/Diagnostic.js"
 export * as Errors from "./domain/Errors.js"
 export * as Failure from "./domain/Failure.js"
 export * as Issue from "./domain/Issue.js"
 export * as Lifecycle from "./domain/Lifecycle.js"
 export * as Listing from "./domain/Listing.js"
+export * as McpAuth from "./auth/McpAuth.js"
 export * as McpSupervisor from "./McpSupervisor.js"
 export * as Plan from "./domain/Plan.js"
 export * as Protocol from "./domain/Protocol.js"

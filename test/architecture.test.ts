@@ -36,7 +36,7 @@ const targetRoom = ({ file, specifier }: Import): string =>
 const mayImport: Record<string, ReadonlyArray<string>> = {
   domain: [],
   connection: ["domain"],
-  auth: ["domain"],
+  auth: ["connection", "domain"],
   permission: ["domain"],
   config: ["domain"],
   supervision: ["connection", "auth", "permission", "domain"],

@@ -70,15 +70,33 @@ const guarded = (run: () => void) => {
   }
 }
 
+/** Hides what the config declares as secret, and what is shown to the server at the moment. */
+const scrubbers = ({ config, credentials }: ConnectOptions) => {
+  const fixed = ServerConfig.secrets(config)
+  const of = (secrets: Secrets.Secrets) => ({
+    secrets,
+    scrub: Secrets.scrub(Secrets.union(fixed, secrets)),
+    scrubBeginning: Secrets.scrubBeginning(Secrets.union(fixed, secrets))
+  })
+  let known = of(Secrets.empty)
+  const current = () => {
+    const secrets = credentials?.secrets() ?? known.secrets
+    if (secrets !== known.secrets) known = of(secrets)
+    return known
+  }
+  return {
+    scrub: (text: string) => current().scrub(text),
+    scrubBeginning: (text: string) => current().scrubBeginning(text)
+  }
+}
+
 /** How much waits for a reader that does not read. */
 const waiting = { notifications: 10_000, logs: 1000 }
 
 export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { config, server } = options
-    const secrets = ServerConfig.secrets(config)
-    const scrub = Secrets.scrub(secrets)
-    const scrubBeginning = Secrets.scrubBeginning(secrets)
+    const { scrub, scrubBeginning } = scrubbers(options)
     const clocks = Clocks.make(Clocks.nodeTimer)
     const answering = yield* SdkHandlers.make(options.handlers ?? {}, clocks)
     const closed = yield* Deferred.make<ConnectionError>()

@@ -12,6 +12,7 @@ import type * as Errors from "../domain/Errors.js"
 import type * as Protocol from "../domain/Protocol.js"
 import type { ServerConfig } from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
+import type { Credentials } from "./Credentials.js"
 import type { Session } from "./Session.js"
 
 /**
@@ -36,6 +37,8 @@ export interface ConnectOptions {
   readonly server: string
   readonly config: ServerConfig
   readonly handlers?: Handlers | undefined
+  /** What is shown to a remote server. Defaults to what its config says. */
+  readonly credentials?: Credentials | undefined
   /** Told as the attempt comes further. */
   readonly onPhase?: ((phase: AttemptPhase) => Effect.Effect<void>) | undefined
   /** Told each line the server writes, also when the attempt fails. Must not throw. */

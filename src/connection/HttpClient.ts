@@ -8,7 +8,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Dispatcher, EnvHttpProxyAgent } from "undici"
-import { NetworkFailed } from "../domain/Errors.js"
+import { type ConnectionError, NetworkFailed } from "../domain/Errors.js"
 import { withinBudget } from "./budget.js"
 
 export interface HttpRequest {
@@ -26,6 +26,8 @@ export interface HttpHandler {
   readonly end: () => void
   /** Said instead of `end`, whatever came before. */
   readonly error: (error: Error) => void
+  /** Said instead of everything else: the server wants to see better credentials, or (`ends`) any that are good. */
+  readonly denied?: ((reason: ConnectionError, ends: boolean) => void) | undefined
 }
 
 export interface HttpClient {
@@ -48,6 +50,10 @@ export const tracked = (client: HttpClient): HttpClient & { readonly abortAll: (
         error: (error) => {
           forget()
           handler.error(error)
+        },
+        denied: (reason, ends) => {
+          forget()
+          handler.denied?.(reason, ends)
         }
       })
       const abortAndForget = () => {

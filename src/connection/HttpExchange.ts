@@ -184,6 +184,11 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
       if (over) return
       if (reader === undefined) breakOff(networkError(context, error), started ? "sent" : "unsent")
       else reader.end(error)
+    },
+    denied: (reason, ends) => {
+      // whatever the reason: the server has not taken the request
+      const failure = new WireFailure(reason, reason._tag === "AuthRequired" ? "refused" : "unsent", ends)
+      conclude(() => handler.refused({ status: ends ? 401 : 403, body: "", failure }))
     }
   })
   return () => {

@@ -96,13 +96,14 @@ export const retryAfter = (header: string | undefined): number | undefined => {
   return Number.isFinite(millis) ? Math.max(0, millis) : undefined
 }
 
-interface Challenge {
+export interface Challenge {
   readonly scope?: string | undefined
   readonly error?: string | undefined
   readonly description?: string | undefined
 }
 
-const parseChallenge = (header: string): Challenge => ({
+/** What a refusal says about the login that is wanted. */
+export const parseChallenge = (header: string): Challenge => ({
   scope: parameter(header, "scope"),
   error: parameter(header, "error"),
   description: parameter(header, "error_description")

@@ -2,11 +2,17 @@
  * The wire that a config asks for.
  */
 import * as Effect from "effect/Effect"
-import { type ConnectionError, NetworkFailed } from "../domain/Errors.js"
+import * as FiberId from "effect/FiberId"
+import * as FiberSet from "effect/FiberSet"
+import type * as Scope from "effect/Scope"
+import { type ConnectionError, NetworkFailed, UnexpectedFailure } from "../domain/Errors.js"
 import { reveal } from "../domain/Secrets.js"
 import type { Local, Remote } from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
+import type { Credentials } from "./Credentials.js"
 import type { Host } from "./host.js"
+import { authorized, type Start } from "./HttpAuthorized.js"
+import type { HttpClient } from "./HttpClient.js"
 import type { Options as HttpOptions } from "./HttpWire.js"
 import type { ProcessLog } from "./ProcessLog.js"
 import * as StdioCommand from "./StdioCommand.js"
@@ -49,15 +55,17 @@ export const openStdio = (
 export const httpOptions = (
   host: Host,
   config: Remote,
-  context: Context
-): Effect.Effect<HttpOptions, ConnectionError> => {
+  context: Context & { readonly credentials: Credentials | undefined }
+): Effect.Effect<HttpOptions, ConnectionError, Scope.Scope> => {
   const address = reveal(config.url)
   if (!/^https?:/i.test(address) || !URL.canParse(address)) {
     return Effect.fail(new NetworkFailed({ server: context.server, code: "ERR_INVALID_URL", permanent: true }))
   }
   const url = new URL(address)
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, reveal(value)]))
-  return Effect.map(host.http.client(context.server, config.caFile), (client) => ({
+  const { credentials } = context
+  const plain = host.http.client(context.server, config.caFile)
+  return Effect.map(credentials === undefined ? plain : showing(context.server, credentials, plain), (client) => ({
     ...context,
     url,
     client,
@@ -66,6 +74,25 @@ export const httpOptions = (
     login: config.oauth !== false
   }))
 }
+
+/** What is not there yet is brought first. What has to be found out later ends with the scope. */
+const showing = <E>(server: string, credentials: Credentials, plain: Effect.Effect<HttpClient, E>) =>
+  Effect.gen(function* () {
+    const client = yield* plain
+    yield* credentials.prepare
+    const run = yield* FiberSet.makeRuntime<never>()
+    const start: Start = (effect, done) => {
+      const fault = () =>
+        Effect.fail(new UnexpectedFailure({ server, detail: "its credentials could not be looked up" }))
+      const outcome = Effect.match(Effect.catchAllDefect(effect, fault), {
+        onSuccess: () => undefined,
+        onFailure: (failure) => failure
+      })
+      const fiber = run(Effect.map(outcome, done))
+      return () => fiber.unsafeInterruptAsFork(FiberId.none)
+    }
+    return authorized(client, credentials, start)
+  })
 
 /** What a URL says about its user goes into a header, as everybody does it. */
 const basicAuth = ({ password, username }: URL): Record<string, string> =>

@@ -145,8 +145,9 @@ const over = <E>(
     const scope = yield* Effect.flatMap(Effect.scope, (parent) => Scope.fork(parent, ExecutionStrategy.sequential))
     const { scrub, scrubBeginning } = attempt
     const { server } = attempt.options
-    const options = yield* httpOptions(host, config, { server, scrub, scrubBeginning, events })
-    return yield* Effect.flatMap(open(options), (wire) => adopting(events, greet(wire))).pipe(
+    const { credentials } = attempt.options
+    const options = httpOptions(host, config, { server, scrub, scrubBeginning, events, credentials })
+    return yield* Effect.flatMap(Effect.flatMap(options, open), (wire) => adopting(events, greet(wire))).pipe(
       Scope.extend(scope),
       Effect.tapError(() =>
         Effect.suspend(() => {

@@ -65,8 +65,9 @@ const kindOf = (error: ConnectionError): Kind => {
       return "session_lost"
     case "InvalidConfig":
     case "IncompatibleServer":
-    case "AuthError":
       return "permanent"
+    case "AuthError":
+      return error.reason === "unavailable" ? "transient" : "permanent"
     case "SpawnFailed":
       return error.reason === "no_resources" ? "transient" : "permanent"
     case "ProcessExited":

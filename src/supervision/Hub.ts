@@ -6,6 +6,7 @@ import type * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type * as Redacted from "effect/Redacted"
+import type { Auth } from "../auth/Auth.js"
 import type { Connector, Handlers } from "../connection/Connector.js"
 import type { ServerNotFound, SupervisorClosed } from "../domain/Errors.js"
 import type { Service as CatalogStore } from "./CatalogStore.js"
@@ -14,6 +15,7 @@ import type { Gate } from "./Gate.js"
 
 export interface Hub {
   readonly connector: Context.Tag.Service<Connector>
+  readonly auth: Auth
   readonly store: CatalogStore
   readonly clock: Clock.Clock
   /** Starts a fiber that knows nothing of whoever asked for it: no span, no scope, no log annotations. Its owner is whoever keeps it. */

@@ -8,6 +8,8 @@ import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
+import * as Auth from "../auth/Auth.js"
+import { McpAuth } from "../auth/McpAuth.js"
 import { Connector } from "../connection/Connector.js"
 import * as Errors from "../domain/Errors.js"
 import * as Lifecycle from "../domain/Lifecycle.js"
@@ -20,6 +22,7 @@ import * as EventLog from "./EventLog.js"
 import * as Gate from "./Gate.js"
 import type { Hub } from "./Hub.js"
 import type * as Inbox from "./Inbox.js"
+import * as Logins from "./logins.js"
 import { McpSupervisor, type Options, type Shape } from "./model.js"
 import * as Reconciler from "./Reconciler.js"
 import * as Roster from "./Roster.js"
@@ -30,7 +33,9 @@ import { traced } from "./trace.js"
 /** How many processes are started at a time. */
 const spawnsAtOnce = 8
 
-const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig, Connector | R | Scope.Scope> =>
+const make = <R>(
+  options: Options<R>
+): Effect.Effect<Context.Context<McpSupervisor | McpAuth>, Errors.InvalidConfig, Connector | R | Scope.Scope> =>
   Effect.gen(function* () {
     const first = yield* Reconciler.resolve(options)
     const connector = yield* Connector
@@ -46,8 +51,16 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
     const roster = Roster.make(events)
     let closed = false
 
+    const auth = yield* Auth.make({
+      clientInfo: options.clientInfo,
+      openUrl: provided(options.openUrl),
+      onEvent: (server, what) => events.publish({ type: "Auth", server, what }),
+      onChange: (server, revoked) => roster.get(server)?.send({ _tag: "CredentialsChanged", revoked })
+    })
+
     const hub: Hub = {
       connector,
+      auth,
       store,
       clock,
       fork: Runtime.runFork(runtime),
@@ -123,7 +136,7 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
       (name: string) =>
         traced(`McpSupervisor.${method}`, { "mcp.server": name }, () => run(name))
 
-    return {
+    const shape: Shape = {
       servers: Effect.sync(() => roster.snapshots.get()),
       server: (name) =>
         Effect.suspend(() => {
@@ -157,6 +170,7 @@ const make = <R>(options: Options<R>): Effect.Effect<Shape, Errors.InvalidConfig
       awaitSettled: (options) => traced("McpSupervisor.awaitSettled", {}, () => awaitSettled(options)),
       logs: (name) => Stream.unwrap(Effect.map(find(name), (actor) => actor.logs.from(() => 1)))
     }
+    return Context.make(McpSupervisor, shape).pipe(Context.add(McpAuth, Logins.make(auth, roster, find)))
   })
 
 /** None, if it was deleted under us. */
@@ -170,11 +184,11 @@ const workingDirectory = (): ReadonlyArray<string> => {
 
 /**
  * Keeps servers alive through the connector it is given. It touches no disk: what is kept between two runs is up to the
- * `CatalogStore` it is given, which by default keeps nothing.
+ * `CatalogStore` and the `CredentialStore` it is given, which by default keep nothing.
  *
  * @since 0.1.0
  * @category layers
  */
 export const layer = <R = never>(
   options: Options<R> = {}
-): Layer.Layer<McpSupervisor, Errors.InvalidConfig, Connector | R> => Layer.scoped(McpSupervisor, make(options))
+): Layer.Layer<McpSupervisor | McpAuth, Errors.InvalidConfig, Connector | R> => Layer.scopedContext(make(options))

@@ -53,13 +53,18 @@ export interface Options<R = never> extends Omit<Desired, "permission" | "untrus
   readonly onElicit?: ((request: Protocol.ElicitRequest) => Effect.Effect<Protocol.ElicitResult, never, R>) | undefined
   /** Answers a server that asks the language model. Without it, servers are told that there is none. */
   readonly onSample?: ((request: Protocol.SampleRequest) => Effect.Effect<Protocol.SampleResult, never, R>) | undefined
-  /** Further headers for a remote server, asked for before each attempt, and once more after it was refused with 401. */
+  /**
+   * Further headers for a remote server, asked for before each attempt, and once more after a request was refused with 401.
+   * With `Authorization` among them, no login is asked for.
+   */
   readonly headers?:
     | ((
         server: string,
         reason: "connect" | "unauthorized"
       ) => Effect.Effect<Readonly<Record<string, Redacted.Redacted<string>>>, never, R>)
     | undefined
+  /** Shows a page to a person who logs in. Defaults to the `Browser` there is: with `layerNode`, the one of this machine. */
+  readonly openUrl?: ((url: string) => Effect.Effect<void, never, R>) | undefined
 }
 
 /**

@@ -6,6 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { givenHeaders } from "../auth/Auth.js"
+import type { Headers } from "../auth/givenHeaders.js"
+import type { Credentials } from "../connection/Credentials.js"
 import type { Session } from "../connection/Session.js"
 import { type ConnectionError, ConnectTimeout } from "../domain/Errors.js"
 import type * as Protocol from "../domain/Protocol.js"
@@ -82,31 +85,39 @@ const open = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Link.Link, 
 
 const connect = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Session, ConnectionError, Scope.Scope> => {
   const { config, onLog, onPhase, roots, server } = attempt
-  const { headers } = hub
-  const reach = Effect.suspend(() =>
+  const { auth, headers } = hub
+  const reach = (credentials?: Credentials | undefined) =>
     hub.connector.connect({
       server,
       config: dial.config,
+      credentials,
       handlers: { ...hub.handlers, roots: Stream.map(roots.changes, toRoots) },
       onPhase: (phase) => Effect.sync(() => onPhase(phase)),
       onLog
     })
-  )
-  if (headers === undefined || config._tag === "Local") return reach
+  if (config._tag === "Local") return Effect.suspend(reach)
+  if (headers === undefined) return Effect.flatMap(auth.credentialsFor(server, config), reach)
+  const given = givenHeaders(server, (reason) => headers(server, reason))
   const after = config.timeout.connect
   const deadline = monotonic(hub.clock) + after
-  const reachWith = (reason: "connect" | "unauthorized") =>
-    Effect.gen(function* () {
-      const left = () => Math.max(1, deadline - monotonic(hub.clock))
-      const more = yield* Effect.timeoutFail(headers(server, reason), {
+  const left = () => Math.max(1, deadline - monotonic(hub.clock))
+  const timely = <A>(ask: Effect.Effect<A>) =>
+    Effect.suspend(() =>
+      Effect.timeoutFail(ask, {
         duration: left(),
         onTimeout: () => new ConnectTimeout({ server, phase: "handshake", after })
       })
+    )
+  const reachWith = (more: Headers) =>
+    Effect.suspend(() => {
       const timeout = { ...config.timeout, connect: left() }
       dial.config = { ...config, timeout, headers: { ...config.headers, ...more } }
-      return yield* reach
+      return Effect.flatMap(auth.credentialsFor(server, config, given), reach)
     })
-  return Effect.catchTag(reachWith("connect"), "AuthRequired", () => reachWith("unauthorized"))
+  return Effect.catchTag(Effect.flatMap(timely(given.ask), reachWith), "AuthRequired", (refused) =>
+    // a connector that shows what it is given has asked again itself
+    Effect.flatMap(timely(given.askAgain), (more) => (more === undefined ? Effect.fail(refused) : reachWith(more)))
+  )
 }
 
 const toRoots = (directories: ReadonlyArray<string>): ReadonlyArray<Protocol.Root> =>

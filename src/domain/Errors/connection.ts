@@ -250,12 +250,17 @@ export class RegistrationRequired extends Schema.TaggedError<RegistrationRequire
  */
 export class AuthError extends Schema.TaggedError<AuthError>("mcp-supervisor/AuthError")("AuthError", {
   server: Schema.String,
-  /** A constant name for programs, such as `access_denied` or `issuer_mismatch`. */
+  /**
+   * A constant name for programs, such as `access_denied` or `issuer_mismatch`. `unavailable` is nobody's verdict: what there
+   * is stays as it is, and it is worth another try.
+   */
   reason: Schema.String,
   detail: Schema.String
 }) {
   override get message(): string {
-    return `${this.server}: login failed (${this.reason}): ${this.detail}`
+    return this.reason === "unavailable"
+      ? `${this.server}: credentials cannot be had right now: ${this.detail}`
+      : `${this.server}: login failed (${this.reason}): ${this.detail}`
   }
 }
 

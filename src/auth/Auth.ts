@@ -1,0 +1,96 @@
+/**
+ * Everything that has to do with logins, for all servers of one supervisor.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import type { Credentials } from "../connection/Credentials.js"
+import { AuthError } from "../domain/Errors.js"
+import type { Remote, ServerConfig } from "../domain/ServerConfig.js"
+import { version } from "../domain/version.js"
+import { Browser } from "./Browser.js"
+import { CredentialStore, makeMemory, unset } from "./CredentialStore/port.js"
+import * as Engine from "./Engine.js"
+import * as GivenHeaders from "./givenHeaders.js"
+import * as Logins from "./Logins.js"
+import type { LoginStatus } from "./McpAuth.js"
+import * as OAuthCredentials from "./OAuthCredentials.js"
+import { hasOwnCredentials, isRenewable, type Subject, subjectOf, tokensOf } from "./Subject.js"
+
+export { type GivenHeaders, make as givenHeaders } from "./givenHeaders.js"
+
+export interface Auth {
+  /** What a connection shows to a server, as long as the scope is open. Nothing, where the config says all there is to say. */
+  readonly credentialsFor: (
+    server: string,
+    config: Remote,
+    given?: GivenHeaders.GivenHeaders | undefined
+  ) => Effect.Effect<Credentials | undefined, never, Scope.Scope>
+  readonly login: (server: string, config: ServerConfig | undefined) => Effect.Effect<void, AuthError>
+  readonly startLogin: (server: string, config: ServerConfig | undefined) => Effect.Effect<Logins.Started, AuthError>
+  readonly finishLogin: (
+    server: string,
+    config: ServerConfig | undefined,
+    callback: string | URLSearchParams
+  ) => Effect.Effect<void, AuthError>
+  readonly logout: (server: string, config: ServerConfig | undefined) => Effect.Effect<void>
+  readonly status: (server: string, config: ServerConfig | undefined) => Effect.Effect<LoginStatus>
+}
+
+export interface Options extends Pick<Engine.Options, "onEvent" | "onChange"> {
+  /** How we introduce ourselves. Defaults to `mcp-supervisor` and its version. */
+  readonly clientInfo?: Engine.Options["clientInfo"] | undefined
+  /** Shows a page. Defaults to the `Browser` there is. */
+  readonly openUrl?: ((url: string) => Effect.Effect<void>) | undefined
+}
+
+export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { onChange, onEvent } = options
+    const provided = yield* CredentialStore
+    const store = provided === unset ? makeMemory() : provided
+    const clientInfo = options.clientInfo ?? { name: "mcp-supervisor", version }
+    const engine = yield* Engine.make({ store, clientInfo, onEvent, onChange })
+    const browser = yield* Browser
+    const logins = yield* Logins.make(engine, options.openUrl ?? browser.open)
+
+    const subject = (server: string, config: ServerConfig | undefined): Effect.Effect<Subject, AuthError> => {
+      const found = config?._tag === "Remote" ? subjectOf(server, config) : undefined
+      return found === undefined ? Effect.fail(noLogin(server, config)) : Effect.succeed(found)
+    }
+
+    return {
+      credentialsFor: (server, config, given) =>
+        Effect.gen(function* () {
+          const subject = subjectOf(server, config)
+          const own = subject === undefined ? undefined : yield* OAuthCredentials.make(engine, subject)
+          return given === undefined ? own : given.credentials(own)
+        }),
+      login: (server, config) => Effect.flatMap(subject(server, config), logins.login),
+      startLogin: (server, config) => Effect.flatMap(subject(server, config), logins.start),
+      finishLogin: (server, config, callback) =>
+        Effect.flatMap(subject(server, config), (subject) => logins.finish(subject, callback)),
+      logout: (server, config) =>
+        Effect.ignore(Effect.flatMap(subject(server, config), (subject) => logins.logout(subject))),
+      status: (server, config) =>
+        Effect.gen(function* () {
+          const who = yield* subject(server, config)
+          const tokens = tokensOf(who, Option.getOrUndefined(yield* engine.store.load(who)))
+          if (tokens === undefined) return "not_authenticated"
+          const isOver = (tokens.expiresAt ?? Infinity) <= (yield* Clock.currentTimeMillis)
+          return isOver && !isRenewable(who, tokens) ? "expired" : "authenticated"
+        }).pipe(Effect.orElseSucceed((): LoginStatus => "not_authenticated"))
+    }
+  })
+
+/** Why nobody can log in to a server, and what to do about it. */
+const noLogin = (server: string, config: ServerConfig | undefined): AuthError => {
+  const because = (reason: string, detail: string) => new AuthError({ server, reason, detail })
+  if (config === undefined) return because("invalid_config", "its config cannot be used; correct it first")
+  if (config._tag === "Local") return because("not_remote", "it is a process of ours: nobody logs in to it")
+  if (config.oauth === false) return because("oauth_off", `"oauth" is false for this server; remove that to log in`)
+  return hasOwnCredentials(config)
+    ? because("header_set", `its config says itself what to send as "Authorization"; remove that to log in`)
+    : because("invalid_config", `its "url" is no address of the web`)
+}

@@ -1,0 +1,148 @@
+/**
+ * A lock that all processes of this machine respect, without native code. It is known who holds it, not for how long: a
+ * holder that is suspended keeps it, one that is dead blocks nobody.
+ *
+ * A lock is a directory of numbered files. The highest number is the lock: with text in it, it is held by whom the text names;
+ * empty, it is free. To take it is to create the next number, with the text, in one step (`link`): of several who try, one
+ * succeeds. To leave it is to empty the file. The highest file is never deleted, so numbers only grow. Somebody who saw an
+ * old state and takes a number that was used and deleted before finds a higher one beside it, and knows that he has nothing.
+ */
+import { randomUUID } from "node:crypto"
+import { link, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as ProcessIdentity from "../connection/processIdentity.js"
+
+/** The lock could not be had: somebody holds it all the time, or the file system does not let us. */
+export class LockFailed extends Data.TaggedError("LockFailed")<{
+  readonly reason: "held" | "unusable"
+  /** The process that holds it, if it is known. */
+  readonly pid?: number | undefined
+  /** What the system calls the error. */
+  readonly code?: string | undefined
+}> {}
+
+export interface FileLock {
+  /** Runs the effect while nobody else, in this process or another, runs one with the same lock. */
+  readonly withLock: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | LockFailed, R>
+}
+
+const Holder = Schema.parseJson(Schema.Struct({ ...ProcessIdentity.Identity.fields, nonce: Schema.String }))
+
+/** How often somebody who waits looks again. The first looks are quick: most locks are held for a moment. */
+const shortestWait = 2
+const longestWait = 50
+
+/** Milliseconds between two looks at whether the holder lives: on some systems that starts a program. */
+const judgeEvery = 250
+
+/**
+ * @param directory is made when the lock is first taken, and belongs to it alone.
+ * @param patience how long it is waited for. Defaults to 30 seconds.
+ */
+export const make = (
+  directory: string,
+  options?: { readonly patience?: Duration.DurationInput | undefined }
+): Effect.Effect<FileLock> =>
+  Effect.map(Effect.makeSemaphore(1), (own) => {
+    const patience = Duration.toMillis(options?.patience ?? "30 seconds")
+    return {
+      withLock: (effect) =>
+        // among ourselves it is a matter of turns
+        own.withPermits(1)(
+          Effect.acquireUseRelease(
+            take(directory, patience),
+            () => effect,
+            (path) => leave(path)
+          )
+        )
+    }
+  })
+
+const take = (directory: string, patience: number): Effect.Effect<string, LockFailed> =>
+  Effect.gen(function* () {
+    const started = yield* Clock.currentTimeMillis
+    const text = JSON.stringify({ ...(yield* ProcessIdentity.self), nonce: randomUUID() })
+    let wait = shortestWait
+    let judged: { readonly text: string; readonly at: number } | undefined
+    while (true) {
+      const { highest, others } = yield* io(() => look(directory))
+      const holder = highest === 0 ? "" : yield* io(() => textOf(join(directory, String(highest))))
+      const now = yield* Clock.currentTimeMillis
+      let isFree = holder === ""
+      // the same holder is judged now and then, a new one at once
+      if (!isFree && (judged?.text !== holder || now - judged.at >= judgeEvery)) {
+        judged = { text: holder, at: now }
+        isFree = yield* isDead(holder)
+      }
+      if (isFree) {
+        const path = yield* create(directory, highest + 1, text)
+        if (path === undefined) continue
+        yield* io(() => Promise.all(others.map((name) => rm(join(directory, name), { force: true }))))
+        return path
+      }
+      if (now - started >= patience) return yield* new LockFailed({ reason: "held", pid: pidIn(holder) })
+      // whoever waits may give up; whoever has it must leave it again
+      yield* Effect.interruptible(Effect.sleep(wait * (0.5 + Math.random())))
+      wait = Math.min(wait * 2, longestWait)
+    }
+  })
+
+/** Takes a number. Gives nothing if somebody else was first, or is already further. */
+const create = (directory: string, number: number, text: string): Effect.Effect<string | undefined, LockFailed> =>
+  io(async () => {
+    const path = join(directory, String(number))
+    const temporary = join(directory, `${randomUUID()}.tmp`)
+    try {
+      await writeFile(temporary, text, { mode: 0o600, flag: "wx" })
+      await link(temporary, path)
+    } catch (error) {
+      // somebody was first, or is tidying up
+      if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return undefined
+      throw error
+    } finally {
+      await rm(temporary, { force: true })
+    }
+    const { highest } = await look(directory)
+    if (highest === number) return path
+    await rm(path, { force: true })
+    return undefined
+  })
+
+/** Where the file is gone, somebody has cleared the directory: there is nothing to leave. */
+const leave = (path: string): Effect.Effect<void> => Effect.ignore(Effect.tryPromise(() => truncate(path, 0)))
+
+const look = async (
+  directory: string
+): Promise<{ readonly highest: number /** All files there are. */; readonly others: ReadonlyArray<string> }> => {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const others = (await readdir(directory)).filter((name) => /^[1-9]\d{0,14}$|\.tmp$/.test(name))
+  return { highest: Math.max(0, ...others.map(Number).filter(Number.isFinite)), others }
+}
+
+/** A file that is gone was not the highest any more: it is looked at again. */
+const textOf = (path: string): Promise<string> =>
+  readFile(path, "utf8").catch((error) => (codeOf(error) === "ENOENT" ? vanished : Promise.reject(error)))
+
+const vanished = "vanished"
+
+const decode = Schema.decodeUnknownOption(Holder)
+
+/** Somebody of whom we cannot tell is not robbed. */
+const isDead = (text: string): Effect.Effect<boolean> =>
+  Option.match(decode(text), {
+    onNone: () => Effect.succeed(false),
+    onSome: (holder) => Effect.map(ProcessIdentity.isAlive(holder), (liveness) => liveness === "dead")
+  })
+
+const pidIn = (text: string): number | undefined => Option.getOrUndefined(decode(text))?.pid
+
+const io = <A>(run: () => Promise<A>): Effect.Effect<A, LockFailed> =>
+  Effect.tryPromise({ try: run, catch: (error) => new LockFailed({ reason: "unusable", code: codeOf(error) }) })
+
+const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException | null)?.code ?? "unknown")

@@ -1,0 +1,378 @@
+/**
+ * Logins, from the page that is opened to the tokens that are kept. What there was before stays until then.
+ */
+import { randomBytes, timingSafeEqual } from "node:crypto"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import { AuthError, type ConnectionError } from "../domain/Errors.js"
+import { defined } from "../domain/defined.js"
+import { reveal } from "../domain/Secrets.js"
+import * as CallbackServer from "./CallbackServer.js"
+import * as Clients from "./clients.js"
+import type { ClientInfo, Credential, Pending } from "./Credential.js"
+import { connectionError, type Engine, loginError, required, storeError } from "./Engine.js"
+import type { OAuthFailure } from "./OAuthFailure.js"
+import * as Renewal from "./Renewal.js"
+import * as Scopes from "./scopes.js"
+import type { Subject } from "./Subject.js"
+
+export interface Logins {
+  /** Opens the page and waits until somebody has come back from it. Who is second waits for the same. */
+  readonly login: (subject: Subject) => Effect.Effect<void, AuthError>
+  /** Begins, and leaves the rest to others. */
+  readonly start: (subject: Subject) => Effect.Effect<Started, AuthError>
+  /** Goes on with what the browser was given, however it came here. */
+  readonly finish: (subject: Subject, callback: string | URLSearchParams) => Effect.Effect<void, AuthError>
+  readonly logout: (subject: Subject) => Effect.Effect<void>
+}
+
+export interface Started {
+  readonly authorizationUrl: string
+  readonly state: string
+}
+
+/** How long somebody may take to log in while we listen. */
+const limit = "5 minutes"
+
+/** A login that was begun here. */
+interface Waiting extends Started {
+  readonly subject: Subject
+  readonly pending: Pending
+  readonly done: Deferred.Deferred<void, AuthError>
+  /** Lets go of the listener. */
+  readonly scope: Scope.CloseableScope
+  /** Somebody has come back, and what he brought is being exchanged. */
+  isTaken: boolean
+}
+
+export const make = (
+  engine: Engine,
+  openUrl: (url: string) => Effect.Effect<void>
+): Effect.Effect<Logins, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const callbacks = yield* CallbackServer.make
+    const waiting = new Map<string, Waiting>()
+    const turns = new Map<string, Effect.Semaphore>()
+    const nameOf = ({ server, serverUrl }: Subject) => JSON.stringify([server, serverUrl])
+
+    // --- beginning --------------------------------------------------------------------------------------------------
+
+    /** One at a time for each server: two would only be in each other's way. */
+    const begin = (subject: Subject): Effect.Effect<{ readonly login: Waiting; readonly isNew: boolean }, AuthError> =>
+      Effect.suspend(() => {
+        const name = nameOf(subject)
+        const turn = turns.get(name) ?? Effect.unsafeMakeSemaphore(1)
+        turns.set(name, turn)
+        return turn.withPermits(1)(
+          Effect.suspend(() => {
+            const there = waiting.get(name)
+            const { wanted } = engine.memoryOf(subject)
+            const isSame = there?.subject.config === subject.config && Scopes.covers(there.pending.scope, wanted)
+            if (there !== undefined && isSame) return Effect.succeed({ login: there, isNew: false })
+            const before =
+              there === undefined ? Effect.void : end(there, failed(subject, "replaced", "another login was begun"))
+            return Effect.zipRight(
+              before,
+              Effect.map(beginNew(subject), (login) => ({ login, isNew: true }))
+            )
+          })
+        )
+      })
+
+    const beginNew = (subject: Subject): Effect.Effect<Waiting, AuthError> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const { server } = subject
+          engine.memoryOf(subject).verdict = undefined
+          const scope = yield* Scope.fork(engine.scope, ExecutionStrategy.sequential)
+          const begun = yield* restore(Scope.extend(negotiate(subject), scope)).pipe(
+            Effect.onError(() => Scope.close(scope, Exit.void)),
+            Effect.tapError((error) => Effect.sync(() => cannotBegin(subject, error))),
+            Effect.mapError(loginError)
+          )
+          const { authorizationUrl, listener, pending } = begun
+          const state = pending.oauthState
+          const done = yield* Deferred.make<void, AuthError>()
+          const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, isTaken: false }
+          waiting.set(nameOf(subject), login)
+          if (listener !== undefined) yield* Scope.extend(listener.expect(state, visit(login)), scope)
+          yield* Effect.forkIn(Effect.interruptible(Effect.delay(giveUp(login), limit)), scope)
+          engine.onEvent(server, "login_started")
+          return login
+        })
+      )
+
+    /** Whoever waits for a login learns if it cannot be had like this. */
+    const cannotBegin = (subject: Subject, error: ConnectionError) => {
+      engine.onEvent(subject.server, "login_failed")
+      if (error._tag !== "RegistrationRequired" && error._tag !== "AuthRequired") return
+      engine.memoryOf(subject).verdict = { of: subject.settings, error }
+      engine.onChange(subject.server, false)
+    }
+
+    /** Finds the authorization server, becomes somebody to it, and gets a place to come back to. */
+    const negotiate = (subject: Subject) =>
+      Effect.gen(function* () {
+        const { server, serverUrl, settings } = subject
+        const memory = engine.memoryOf(subject)
+        const oauth = yield* engine.oauth
+        const fetch = yield* engine.fetchFor(subject)
+        const failing = Effect.mapError((failure: OAuthFailure) => connectionError(server, failure))
+        const wish = memory.wish ?? (yield* oauth.ask(fetch, serverUrl))
+        const discovery = yield* failing(oauth.discover(fetch, { serverUrl, settings, ...wish }))
+        const found = Option.getOrUndefined(yield* loaded(subject))
+        const granted = memory.wanted === undefined ? undefined : found?.tokens?.scope
+        const scope = Scopes.select({
+          configured: settings.scope,
+          challenged: memory.wanted ?? wish.scope,
+          granted,
+          supported: discovery.resourceMetadata?.scopes_supported,
+          known: discovery.metadata?.scopes_supported
+        })
+        if (settings.clientId === undefined && settings.clientMetadataUrl !== undefined) {
+          yield* failing(oauth.checkMetadataUrl(reveal(settings.clientMetadataUrl)))
+        }
+        const given = Clients.given(subject, oauth, discovery)
+        if (given === undefined && !oauth.takesRegistrations(discovery)) {
+          return yield* Effect.fail<ConnectionError>(Clients.registrationRequired(subject, discovery))
+        }
+        const known = given === undefined ? Clients.known(found, discovery, yield* Clock.currentTimeMillis) : undefined
+        const { listener, redirectUri } = yield* placeFor(subject, known, given === undefined)
+        const isUsable = known !== undefined && known.redirectUri === redirectUri
+        const register = oauth.register(fetch, discovery, { clientName: engine.clientInfo.name, redirectUri, scope })
+        const client = given ?? (isUsable ? known : yield* failing(register))
+        const state = randomBytes(32).toString("hex")
+        const { authorizationUrl, codeVerifier } = yield* failing(
+          oauth.begin(discovery, { client, redirectUri, scope, state })
+        )
+        const pending: Pending = {
+          oauthState: state,
+          codeVerifier,
+          redirectUri,
+          issuer: discovery.issuer,
+          clientInfo: withoutConfigured(client),
+          discovery,
+          startedAt: yield* Clock.currentTimeMillis,
+          ...defined({ scope })
+        }
+        yield* stage(subject, pending)
+        return { authorizationUrl, listener, pending }
+      })
+
+    const loaded = (subject: Subject) =>
+      Effect.mapError(engine.store.load(subject), (error): ConnectionError => storeError(subject.server, error))
+
+    /** Beside what there is. */
+    const stage = (subject: Subject, login: Pending | undefined) =>
+      change(subject, ({ login: _, ...rest }) => ({ ...rest, ...defined({ login }) }))
+
+    const change = (subject: Subject, to: (before: Credential) => Credential) =>
+      Effect.gen(function* () {
+        const { server, serverUrl } = subject
+        const before = Option.getOrElse(yield* engine.store.load(subject), (): Credential => ({ server, serverUrl }))
+        const next = to(before)
+        // a record that says nothing is none
+        const isEmpty = next.tokens === undefined && next.clientInfo === undefined && next.login === undefined
+        yield* engine.store.save(subject, isEmpty ? Option.none() : Option.some(next))
+      }).pipe(
+        engine.store.exclusively(subject),
+        Effect.mapError((error): ConnectionError => storeError(subject.server, error))
+      )
+
+    /** Where people come back to: the address that is registered, if it is free; another one only if we may register it. */
+    const placeFor = (subject: Subject, known: ClientInfo | undefined, mayRegister: boolean) =>
+      Effect.gen(function* () {
+        const { server, settings } = subject
+        const preferred = settings.redirectUri === undefined ? known?.redirectUri : undefined
+        const redirectUri = preferred ?? Clients.redirectUriOf(subject)
+        const place = placeIn(redirectUri)
+        // somebody else is there to take them, and brings us what he was given
+        if (place === undefined) return { redirectUri, listener: undefined }
+        const isFixed = settings.redirectUri !== undefined || !mayRegister
+        const busy = ({ code, port }: CallbackServer.PortBusy): ConnectionError =>
+          new AuthError({
+            server,
+            reason: "port_busy",
+            detail: `port ${port} is taken by another program (${code}); end that one, or set "oauth": { "${
+              settings.redirectUri === undefined ? "callbackPort" : "redirectUri"
+            }": … } of this server to a free one that is registered for the client`
+          })
+        const listener = yield* callbacks.listen(place).pipe(
+          Effect.catchAll((error) => (isFixed ? Effect.fail(error) : callbacks.listen({ ...place, port: 0 }))),
+          Effect.mapError(busy)
+        )
+        if (listener.port === place.port) return { redirectUri, listener }
+        const elsewhere = new URL(redirectUri)
+        elsewhere.port = String(listener.port)
+        return { redirectUri: elsewhere.href, listener }
+      })
+
+    // --- coming back ------------------------------------------------------------------------------------------------
+
+    const visit =
+      (login: Waiting): CallbackServer.Visit =>
+      (params) =>
+        new Promise((resolve) => {
+          const { server } = login.subject
+          const outcome = engine.fork(take(login, params))
+          outcome.addObserver((exit) => {
+            if (Exit.isSuccess(exit)) return resolve({ title: "Logged in", text: goOn(server), isGood: true })
+            const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
+            resolve({ title: "Not logged in", text: error?.message ?? "Something went wrong.", isGood: false })
+          })
+        })
+
+    /** The first who brings an answer decides; whoever comes later hears the same. */
+    const take = (login: Waiting, params: URLSearchParams): Effect.Effect<void, AuthError> =>
+      Effect.suspend(() => {
+        if (login.isTaken) return Deferred.await(login.done)
+        login.isTaken = true
+        return Effect.onExit(complete(login.subject, login.pending, params), (exit) => end(login, exit))
+      })
+
+    const end = (login: Waiting, exit: Exit.Exit<void, AuthError>): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const name = nameOf(login.subject)
+        if (waiting.get(name) === login) waiting.delete(name)
+        // not by whoever is in it: the page is still to be shown
+        engine.fork(Scope.close(login.scope, Exit.void))
+        return Effect.asVoid(Deferred.done(login.done, exit))
+      })
+
+    /** Nobody came. A client that was not registered just now may be one that nobody knows any more. */
+    const giveUp = (login: Waiting) =>
+      Effect.suspend(() => {
+        if (login.isTaken) return Effect.void
+        const { pending, subject } = login
+        const doubt = change(subject, (before) =>
+          before.clientInfo?.registered === true && before.clientInfo.clientId === pending.clientInfo.clientId
+            ? { ...before, clientInfo: { ...before.clientInfo, doubtful: true } }
+            : before
+        )
+        engine.onEvent(subject.server, "login_failed")
+        const late = failed(subject, "timeout", "nobody came back from the login page within 5 minutes; log in again")
+        return Effect.zipRight(Effect.ignore(doubt), end(login, late))
+      })
+
+    /** Exchanges what was brought for tokens, and keeps them. */
+    const complete = (subject: Subject, pending: Pending, params: URLSearchParams): Effect.Effect<void, AuthError> =>
+      Effect.gen(function* () {
+        const { server, serverUrl, settings } = subject
+        const memory = engine.memoryOf(subject)
+        const oauth = yield* engine.oauth
+        const fetch = yield* engine.fetchFor(subject)
+        const failing = Effect.mapError((failure: OAuthFailure) => connectionError(server, failure, pending.clientInfo))
+        const iss = params.get("iss") ?? undefined
+        // before anything else that it says: it may be from somebody else
+        yield* failing(oauth.checkIssuer(pending, iss))
+        const error = params.get("error")
+        const code = params.get("code") ?? ""
+        if (error !== null) return yield* failing(Effect.fail(oauth.ofCode(error)))
+        if (code === "") return yield* required(server, "the authorization server gave neither a code nor a reason")
+        const client = Renewal.withSecretOf(subject, pending.clientInfo)
+        const granted = yield* failing(
+          oauth.exchange(fetch, settings, { ...pending, clientInfo: client }, { code, iss })
+        )
+        const { clientInfo, discovery, issuer, scope } = pending
+        const credential: Credential = { server, serverUrl, issuer, clientInfo, discovery }
+        yield* Renewal.keep(engine, subject, credential, { ...granted, scope: granted.scope ?? scope }).pipe(
+          engine.store.exclusively(subject),
+          Effect.mapError((error): ConnectionError => storeError(server, error))
+        )
+        memory.stepUps = memory.wanted === undefined ? 0 : memory.stepUps + 1
+        memory.wanted = undefined
+        engine.onEvent(server, "login_finished")
+        engine.onChange(server, false)
+      }).pipe(
+        Effect.mapError(loginError),
+        Effect.tapError(({ reason }) =>
+          Effect.zipRight(
+            Effect.sync(() => engine.onEvent(subject.server, "login_failed")),
+            // what may still work can be tried again with the same answer
+            reason === "unavailable" ? Effect.void : Effect.ignore(stage(subject, undefined))
+          )
+        ),
+        Effect.uninterruptible
+      )
+
+    const finish: Logins["finish"] = (subject, callback) =>
+      Effect.gen(function* () {
+        const params = paramsOf(callback)
+        const state = params.get("state")
+        if (state === null) return yield* failed(subject, "invalid_callback", notACallback)
+        const here = waiting.get(nameOf(subject))
+        if (here !== undefined && isSame(here.state, state)) return yield* take(here, params)
+        const kept = Option.getOrUndefined(yield* Effect.mapError(loaded(subject), loginError))?.login
+        if (kept !== undefined && isSame(kept.oauthState, state)) return yield* complete(subject, kept, params)
+        return yield* failed(subject, "state_mismatch", "this is not the answer to the login that is waited for")
+      })
+
+    return {
+      start: (subject) =>
+        Effect.map(begin(subject), ({ login }) => ({ authorizationUrl: login.authorizationUrl, state: login.state })),
+      finish,
+      login: (subject) =>
+        Effect.gen(function* () {
+          if (subject.settings.grant === "client_credentials") {
+            const useless = engine.memoryOf(subject).credential()?.tokens?.accessToken
+            yield* Effect.mapError(Renewal.renew(engine, subject, useless), loginError)
+            return engine.onChange(subject.server, false)
+          }
+          const { isNew, login } = yield* begin(subject)
+          if (isNew) yield* Effect.forkIn(openUrl(login.authorizationUrl), engine.scope)
+          const abandoned = failed(subject, "interrupted", "the login was given up")
+          yield* Effect.onInterrupt(Deferred.await(login.done), () => (isNew ? end(login, abandoned) : Effect.void))
+        }),
+      logout: (subject) =>
+        Effect.gen(function* () {
+          const here = waiting.get(nameOf(subject))
+          if (here !== undefined) yield* end(here, failed(subject, "logged_out", "somebody logged out meanwhile"))
+          const memory = engine.memoryOf(subject)
+          memory.adopt(undefined)
+          memory.stepUps = 0
+          yield* engine.store.exclusively(subject)(engine.store.save(subject, Option.none()))
+          engine.onEvent(subject.server, "logged_out")
+          engine.onChange(subject.server, true)
+          // a login that cannot be forgotten must not look as if it were
+        }).pipe(Effect.orDie)
+    }
+  })
+
+const failed = ({ server }: Subject, reason: string, detail: string): Exit.Exit<never, AuthError> =>
+  Exit.fail(new AuthError({ server, reason, detail }))
+
+const goOn = (server: string): string => `${server} can be used now. You may close this page.`
+
+const notACallback =
+  "that is no answer to a login: paste the whole address that the browser ended at, with everything behind the question mark"
+
+/** Somebody who guesses learns nothing from how long it takes. */
+const isSame = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
+/** Of an address, or of what stands behind its question mark. */
+const paramsOf = (callback: string | URLSearchParams): URLSearchParams => {
+  if (typeof callback !== "string") return callback
+  const text = callback.trim()
+  return new URLSearchParams(text.replace(/^[^?]*\?/, "").replace(/#.*$/s, ""))
+}
+
+/** What the config says need not be kept. */
+const withoutConfigured = (client: ClientInfo): ClientInfo => {
+  const { clientSecret: _, ...rest } = client
+  return client.registered ? client : rest
+}
+
+/** Where we can listen ourselves: on this machine, at a port that is named. */
+const placeIn = (redirectUri: string): CallbackServer.Place | undefined => {
+  if (!URL.canParse(redirectUri)) return undefined
+  const { hostname, pathname, port, protocol } = new URL(redirectUri)
+  const host = { localhost: Clients.callbackHost, "127.0.0.1": Clients.callbackHost, "[::1]": "::1" }[hostname]
+  return protocol !== "http:" || host === undefined ? undefined : { host, port: Number(port || 80), path: pathname }
+}

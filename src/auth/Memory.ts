@@ -1,0 +1,76 @@
+/**
+ * What this process knows of one login, so that a request does not have to wait for the disk.
+ */
+import * as Effect from "effect/Effect"
+import type * as Deferred from "effect/Deferred"
+import type { ConnectionError } from "../domain/Errors.js"
+import * as Secrets from "../domain/Secrets.js"
+import type { OAuthSettings } from "../domain/ServerConfig.js"
+import type { Credential } from "./Credential.js"
+
+/** What a server said about the login it wants. */
+export interface Wish {
+  readonly scope?: string | undefined
+  /** Where it describes itself. */
+  readonly resourceMetadataUrl?: string | undefined
+}
+
+export interface Memory {
+  readonly credential: () => Credential | undefined
+  /** What of it must not be shown. */
+  readonly secrets: () => Secrets.Secrets
+  /** Takes over what is kept now. Says whether the token is another one. */
+  readonly adopt: (credential: Credential | undefined) => boolean
+  /** Completes when the token is another one. */
+  readonly changed: Effect.Effect<void>
+  /** From the last refusal. */
+  wish: Wish | undefined
+  /** What a login has to allow besides, by a refusal of a login that allows too little. */
+  wanted: string | undefined
+  /** How many logins were made for that in a row. */
+  stepUps: number
+  /** Why no login can succeed with these settings, by the last one that was tried. */
+  verdict: { readonly of: OAuthSettings; readonly error: ConnectionError } | undefined
+  /** The token that was given to us last, and when (epoch milliseconds). */
+  fresh: { readonly token: string; readonly at: number } | undefined
+  /** The renewal that is under way, and of which token. */
+  renewal: { readonly of: string | undefined; readonly done: Deferred.Deferred<void, ConnectionError> } | undefined
+}
+
+export const make = (): Memory => {
+  const listeners = new Set<() => void>()
+  let credential: Credential | undefined
+  let secrets = Secrets.empty
+  return {
+    credential: () => credential,
+    secrets: () => secrets,
+    adopt: (next) => {
+      const before = credential?.tokens?.accessToken
+      credential = next
+      const { clientInfo, login, tokens } = next ?? {}
+      const texts = [tokens?.accessToken, tokens?.refreshToken, clientInfo?.clientSecret, login?.codeVerifier]
+      const shown = texts.filter((text) => text !== undefined)
+      const known = secrets.values.length
+      const made = Secrets.make(shown)
+      // the same object while nothing changes: whoever scrubs with it prepares for it
+      if (known !== made.values.length || before !== tokens?.accessToken) secrets = made
+      if (before === tokens?.accessToken) return false
+      for (const tell of listeners) tell()
+      return true
+    },
+    changed: Effect.async<void>((resume) => {
+      const tell = () => {
+        listeners.delete(tell)
+        resume(Effect.void)
+      }
+      listeners.add(tell)
+      return Effect.sync(() => listeners.delete(tell))
+    }),
+    wish: undefined,
+    wanted: undefined,
+    stepUps: 0,
+    verdict: undefined,
+    fresh: undefined,
+    renewal: undefined
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Whom a login is for: a remote server, as its config has it now.
+ */
+import { reveal } from "../domain/Secrets.js"
+import type { OAuthSettings, Remote } from "../domain/ServerConfig.js"
+import type { Credential, Tokens } from "./Credential.js"
+import type { Key } from "./CredentialStore/port.js"
+
+export interface Subject extends Key {
+  readonly config: Remote
+  readonly settings: OAuthSettings
+}
+
+/** Nothing where no login is wanted, or where the config itself says who we are. */
+export const subjectOf = (server: string, config: Remote): Subject | undefined => {
+  const serverUrl = canonical(reveal(config.url))
+  if (config.oauth === false || serverUrl === undefined || hasOwnCredentials(config)) return undefined
+  return { server, serverUrl, config, settings: config.oauth }
+}
+
+/** Whether the config says what to send as `Authorization`, by a header or in the URL. */
+export const hasOwnCredentials = ({ headers, url }: Remote): boolean => {
+  const address = reveal(url)
+  const { password, username } = URL.canParse(address) ? new URL(address) : { password: "", username: "" }
+  return `${username}${password}` !== "" || Object.keys(headers).some((name) => name.toLowerCase() === "authorization")
+}
+
+/** The address by which a server is known: two spellings of one address are one. */
+const canonical = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  url.hash = ""
+  return /^https?:$/.test(url.protocol) ? url.href : undefined
+}
+
+/** The tokens that may be used: not those of another client than the one that is configured. */
+export const tokensOf = ({ settings }: Subject, credential: Credential | undefined): Tokens | undefined => {
+  const { clientId } = settings
+  const isOurs = clientId === undefined || reveal(clientId) === credential?.clientInfo?.clientId
+  return isOurs ? credential?.tokens : undefined
+}
+
+/** Whether new tokens can be had without anybody logging in. */
+export const isRenewable = ({ settings }: Subject, tokens: Tokens | undefined): boolean =>
+  settings.grant === "client_credentials" || (tokens?.refreshToken !== undefined && tokens.refused !== true)

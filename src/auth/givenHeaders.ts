@@ -1,0 +1,83 @@
+/**
+ * Headers that the program itself provides, such as bearers that do not live long: asked for before each attempt, and once
+ * more when they are refused.
+ */
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import type { Credentials, Refusal } from "../connection/Credentials.js"
+import { parseChallenge } from "../connection/httpFailure.js"
+import type { ConnectionError } from "../domain/Errors.js"
+import * as Secrets from "../domain/Secrets.js"
+import { required } from "./Engine.js"
+
+export type Headers = Readonly<Record<string, Redacted.Redacted<string>>>
+
+export type Ask = (reason: "connect" | "unauthorized") => Effect.Effect<Headers>
+
+export interface GivenHeaders {
+  /** Asks before an attempt. */
+  readonly ask: Effect.Effect<Headers>
+  /** Asks once more, if that was not done yet since the last attempt began. */
+  readonly askAgain: Effect.Effect<Headers | undefined>
+  /** The same for a connection, with what else there is to show: that is asked where we have nothing to say. */
+  readonly credentials: (others: Credentials | undefined) => Credentials
+}
+
+export const make = (server: string, ask: Ask): GivenHeaders => {
+  const turn = Effect.unsafeMakeSemaphore(1)
+  let shown: Readonly<Record<string, string>> = {}
+  let secrets = Secrets.empty
+  let isAskedAgain = false
+  const take = (headers: Headers) => {
+    shown = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Redacted.value(value)])
+    )
+    secrets = Secrets.make(Object.values(headers))
+  }
+  const again = Effect.suspend(() => {
+    isAskedAgain = true
+    return Effect.tap(ask("unauthorized"), take)
+  })
+
+  /** Asks for better ones than those that were refused, unless somebody has done so meanwhile. */
+  const replace = ({ retries, sent }: Refusal): Effect.Effect<void, ConnectionError> => {
+    const isNew = () => shown.authorization !== undefined && shown.authorization !== sent.authorization
+    const missing = Effect.suspend(() => (isNew() || retries > 0 ? Effect.void : again)).pipe(turn.withPermits(1))
+    return Effect.flatMap(missing, () =>
+      isNew() && retries < Infinity ? Effect.void : Effect.fail(required(server, unknown, noLogin))
+    )
+  }
+
+  return {
+    ask: Effect.tap(ask("connect"), (headers) => {
+      take(headers)
+      isAskedAgain = false
+    }),
+    askAgain: Effect.suspend(() => (isAskedAgain ? Effect.succeed(undefined) : again)),
+    credentials: (others) => {
+      const isOurs = () => others === undefined || shown.authorization !== undefined
+      let known = { ours: Secrets.empty, theirs: Secrets.empty, all: Secrets.empty }
+      return {
+        prepare: Effect.suspend(() => (isOurs() ? Effect.void : others!.prepare)),
+        headers: () => ({ ...others?.headers(), ...shown }),
+        secrets: () => {
+          const theirs = others?.secrets() ?? Secrets.empty
+          if (known.ours !== secrets || known.theirs !== theirs) {
+            known = { ours: secrets, theirs, all: Secrets.union(secrets, theirs) }
+          }
+          return known.all
+        },
+        refused: (refusal) => {
+          if (!isOurs()) return others!.refused(refusal)
+          if (refusal.status === 401) return replace(refusal)
+          const { scope } = parseChallenge(refusal.challenge)
+          return Effect.fail(required(server, tooLittle, { ...noLogin, scope }))
+        }
+      }
+    }
+  }
+}
+
+const noLogin = { login: false }
+const tooLittle = "the credentials it was given do not allow this"
+const unknown = "the server does not accept the credentials it was given"

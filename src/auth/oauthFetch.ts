@@ -1,0 +1,58 @@
+/**
+ * `fetch` over our own HTTP client, for the SDK: the same proxies and certificates as for everything else, and bounds for
+ * servers that take their time or have too much to say.
+ */
+import type { FetchLike } from "@modelcontextprotocol/client"
+import type { HttpClient, HttpRequest } from "../connection/HttpClient.js"
+
+/** Milliseconds one answer may take. */
+const timeout = 20_000
+
+const maxBytes = 1024 * 1024
+
+export const make =
+  (client: HttpClient, userAgent: string): FetchLike =>
+  (url, init = {}) =>
+    new Promise((resolve, reject) => {
+      const chunks: Array<Buffer> = []
+      let size = 0
+      let head: { readonly status: number; readonly headers: Headers } | undefined
+      const fail = (cause: unknown) => {
+        clearTimeout(timer)
+        abort()
+        // the SDK knows an error of the network by its type
+        reject(new TypeError("fetch failed", { cause }))
+      }
+      const timer = setTimeout(() => fail(coded("ETIMEDOUT")), timeout)
+      const abort = client.request(requestOf(url, init, userAgent), {
+        head: (status, headers) => {
+          head = { status, headers: new Headers() }
+          for (const [name, value] of Object.entries(headers)) {
+            for (const each of [value].flat()) if (each !== undefined) head.headers.append(name, each)
+          }
+        },
+        data: (chunk) => {
+          size += chunk.length
+          if (size > maxBytes) fail(coded("EMSGSIZE"))
+          else chunks.push(chunk)
+        },
+        end: () => {
+          clearTimeout(timer)
+          const { headers, status } = head ?? { status: 502, headers: new Headers() }
+          // an answer of these kinds has no body, and the constructor insists on it
+          const body = [204, 205, 304].includes(status) ? null : Buffer.concat(chunks)
+          headers.delete("content-encoding")
+          resolve(new Response(body, { status, headers }))
+        },
+        error: fail
+      })
+    })
+
+const coded = (code: string) => Object.assign(new Error(code), { code })
+
+const requestOf = (url: string | URL, init: RequestInit, userAgent: string): HttpRequest => ({
+  method: init.method === "POST" ? "POST" : "GET",
+  url: new URL(url),
+  headers: { "user-agent": userAgent, ...Object.fromEntries(new Headers(init.headers).entries()) },
+  body: init.body === undefined || init.body === null ? undefined : String(init.body)
+})

@@ -1,0 +1,368 @@
+/**
+ * The conversation with authorization servers. The SDK's single steps do the protocol; which of them is taken, when, and how
+ * often, is decided elsewhere.
+ */
+import { createPrivateKey } from "node:crypto"
+import {
+  type AddClientAuthentication,
+  type AuthorizationServerMetadata,
+  checkResourceAllowed,
+  createPrivateKeyJwtAuth,
+  discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
+  exchangeAuthorization,
+  extractWWWAuthenticateParams,
+  type FetchLike,
+  fetchToken,
+  IssuerMismatchError,
+  type OAuthClientInformationMixed,
+  type OAuthProtectedResourceMetadata,
+  type OAuthTokens,
+  refreshAuthorization,
+  registerClient,
+  RegistrationRejectedError,
+  resourceUrlFromServerUrl,
+  startAuthorization,
+  validateAuthorizationResponseIssuer,
+  validateClientMetadataUrl
+} from "@modelcontextprotocol/client"
+import * as Effect from "effect/Effect"
+import { defined } from "../domain/defined.js"
+import { reveal } from "../domain/Secrets.js"
+import type { OAuthSettings } from "../domain/ServerConfig.js"
+import type { ClientInfo, Discovery, Pending } from "./Credential.js"
+import type { Wish } from "./Memory.js"
+import { classify, OAuthFailure, refused } from "./OAuthFailure.js"
+
+export { ofCode } from "./OAuthFailure.js"
+
+/** A token as it was given: for how long, not until when. */
+export interface Granted {
+  readonly accessToken: string
+  readonly refreshToken?: string | undefined
+  /** Seconds. */
+  readonly expiresIn?: number | undefined
+  readonly scope?: string | undefined
+}
+
+const step = <A>(run: () => Promise<A>): Effect.Effect<A, OAuthFailure> =>
+  Effect.tryPromise({ try: run, catch: classify })
+
+// --- where to log in ------------------------------------------------------------------------------------------------
+
+/** What a server says about the login it wants, when it is asked without one. A server that says nothing wants nothing special. */
+export const ask = (fetch: FetchLike, serverUrl: string): Effect.Effect<Wish> =>
+  Effect.tryPromise(async () => {
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+    const body = JSON.stringify({ jsonrpc: "2.0", id: "login", method: "ping" })
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(
+      await fetch(serverUrl, { method: "POST", headers, body })
+    )
+    return { scope, resourceMetadataUrl: resourceMetadataUrl?.href }
+  }).pipe(Effect.orElseSucceed(() => ({})))
+
+/**
+ * Finds the authorization server: through the document the server names or publishes, else on the server itself. What the
+ * config says holds where nothing is published.
+ */
+export const discover = (
+  fetch: FetchLike,
+  options: {
+    readonly serverUrl: string
+    readonly resourceMetadataUrl?: string | undefined
+    readonly settings: Pick<OAuthSettings, "authorizationUrl" | "tokenUrl">
+  }
+): Effect.Effect<Discovery, OAuthFailure> =>
+  step(async () => {
+    const { resourceMetadataUrl, serverUrl, settings } = options
+    const isConfigured = settings.authorizationUrl !== undefined || settings.tokenUrl !== undefined
+    const { failure, resourceMetadata } = await describeResource(fetch, serverUrl, resourceMetadataUrl)
+    const authorizationServerUrl = resourceMetadata?.authorization_servers?.[0] ?? new URL("/", serverUrl).href
+    const found = await describeServer(fetch, authorizationServerUrl).catch((error) => {
+      if (isConfigured && !(error instanceof IssuerMismatchError)) return undefined
+      throw error
+    })
+    // a document that could not be had just now might have named somebody else
+    if (found === undefined && failure !== undefined && !isConfigured) throw failure
+    const metadata = found ?? fromSettings(settings)
+    const issuer = found?.issuer ?? issuerOf(settings) ?? authorizationServerUrl
+    return {
+      issuer,
+      authorizationServerUrl,
+      ...defined({
+        resourceMetadata: resourceMetadata as Discovery["resourceMetadata"],
+        metadata: metadata as Discovery["metadata"],
+        resource: resourceOf(serverUrl, resourceMetadata)
+      })
+    }
+  })
+
+/** The address that a refusal names may be wrong, and the usual places may be right. */
+const describeResource = async (fetch: FetchLike, serverUrl: string, named: string | undefined) => {
+  let failure: Error | undefined
+  for (const resourceMetadataUrl of named === undefined ? [undefined] : [named, undefined]) {
+    try {
+      const options = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }
+      return { resourceMetadata: await discoverOAuthProtectedResourceMetadata(serverUrl, options, fetch) }
+    } catch (error) {
+      if (error instanceof TypeError) throw error
+      if (error instanceof Error && /^HTTP 5\d\d /.test(error.message)) failure = error
+    }
+  }
+  return { failure, resourceMetadata: undefined }
+}
+
+const describeServer = (fetch: FetchLike, url: string) =>
+  discoverAuthorizationServerMetadata(url, { fetchFn: fetch }).catch((error) => {
+    // a bare host and the same with a slash are one address
+    const isBare = new URL(url).pathname === "/" && !url.endsWith("/")
+    if (isBare && error instanceof IssuerMismatchError && error.received === `${url}/`) {
+      return discoverAuthorizationServerMetadata(`${url}/`, { fetchFn: fetch })
+    }
+    throw error
+  })
+
+const fromSettings = ({ authorizationUrl, tokenUrl }: Pick<OAuthSettings, "authorizationUrl" | "tokenUrl">) =>
+  authorizationUrl === undefined && tokenUrl === undefined
+    ? undefined
+    : {
+        response_types_supported: ["code"],
+        ...defined({
+          authorization_endpoint: authorizationUrl && reveal(authorizationUrl),
+          token_endpoint: tokenUrl && reveal(tokenUrl)
+        })
+      }
+
+const issuerOf = ({ authorizationUrl, tokenUrl }: Pick<OAuthSettings, "authorizationUrl" | "tokenUrl">) => {
+  const url = authorizationUrl ?? tokenUrl
+  return url === undefined || !URL.canParse(reveal(url)) ? undefined : new URL(reveal(url)).origin
+}
+
+/** As the document spells it: some compare it letter by letter. */
+const resourceOf = (serverUrl: string, resourceMetadata: OAuthProtectedResourceMetadata | undefined) => {
+  if (resourceMetadata === undefined) return undefined
+  const { resource } = resourceMetadata
+  const requestedResource = resourceUrlFromServerUrl(serverUrl)
+  if (checkResourceAllowed({ requestedResource, configuredResource: resource })) return resource
+  throw refused("resource_mismatch", "the server describes itself under another address than the one in its config")
+}
+
+const metadataOf = ({ metadata }: Discovery) =>
+  metadata === undefined ? {} : { metadata: metadata as unknown as AuthorizationServerMetadata }
+
+// --- who we are -----------------------------------------------------------------------------------------------------
+
+/** Whether the authorization server reads the document at an address that is our name. */
+export const takesMetadataUrl = ({ metadata }: Discovery): boolean =>
+  metadata?.client_id_metadata_document_supported === true
+
+/** Without a word about itself it may have the endpoints that everybody had before there were words. */
+export const takesRegistrations = ({ metadata }: Discovery): boolean =>
+  metadata === undefined || metadata.registration_endpoint !== undefined
+
+export const checkMetadataUrl = (url: string): Effect.Effect<void, OAuthFailure> =>
+  Effect.try({
+    try: () => validateClientMetadataUrl(url),
+    catch: () => refused("invalid_client_metadata", `"clientMetadataUrl" has to be an https address with a path`)
+  })
+
+export const register = (
+  fetch: FetchLike,
+  discovery: Discovery,
+  options: { readonly clientName: string; readonly redirectUri: string; readonly scope?: string | undefined }
+): Effect.Effect<ClientInfo, OAuthFailure> =>
+  step(async () => {
+    const { clientName, redirectUri, scope } = options
+    const full = await registerClient(discovery.authorizationServerUrl, {
+      ...metadataOf(discovery),
+      ...defined({ scope }),
+      clientMetadata: {
+        client_name: clientName,
+        redirect_uris: [redirectUri],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: methodFor(discovery),
+        application_type: isLoopback(redirectUri) ? "native" : "web"
+      },
+      fetchFn: fetch
+    }).catch((error) => {
+      // where nobody is found to register with, the server itself is asked, and may not know what is asked of it
+      const isNobody = discovery.metadata === undefined && error instanceof RegistrationRejectedError
+      throw isNobody && error.status === 404 ? nobody : error
+    })
+    const expires = full.client_secret_expires_at
+    return {
+      clientId: full.client_id,
+      redirectUri,
+      registered: true,
+      ...defined({
+        clientSecret: full.client_secret,
+        clientSecretExpiresAt: expires === undefined || expires === 0 ? undefined : expires * 1000,
+        authMethod: full.token_endpoint_auth_method
+      })
+    }
+  })
+
+const nobody = new OAuthFailure({
+  kind: "absent",
+  reason: "no_login",
+  detail: "the server wants credentials, but offers no login"
+})
+
+/** We keep no secret better than the token itself: none, where that is allowed. */
+const methodFor = ({ metadata }: Discovery): string => {
+  const offered = metadata?.token_endpoint_auth_methods_supported
+  if (!Array.isArray(offered) || offered.includes("none")) return "none"
+  return ["client_secret_basic", "client_secret_post"].find((method) => offered.includes(method)) ?? "none"
+}
+
+const isLoopback = (uri: string): boolean =>
+  !/^https?:/.test(uri) || ["localhost", "127.0.0.1", "[::1]"].includes(new URL(uri).hostname)
+
+const informationOf = ({ authMethod, clientId, clientSecret }: ClientInfo): OAuthClientInformationMixed => ({
+  client_id: clientId,
+  ...defined({ client_secret: clientSecret, token_endpoint_auth_method: authMethod })
+})
+
+/** How a client with a key proves who it is. */
+const proofOf = (settings: OAuthSettings, { clientId }: ClientInfo): AddClientAuthentication | undefined => {
+  if (settings.privateKeyPem === undefined) return undefined
+  const privateKey = reveal(settings.privateKeyPem)
+  return createPrivateKeyJwtAuth({
+    issuer: clientId,
+    subject: clientId,
+    privateKey,
+    alg: settings.alg ?? algorithmOf(privateKey)
+  })
+}
+
+/** The usual algorithm for such a key. */
+const algorithmOf = (pem: string): string => {
+  try {
+    const { asymmetricKeyDetails, asymmetricKeyType } = createPrivateKey(pem)
+    if (asymmetricKeyType === "rsa") return "RS256"
+    return (
+      { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" }[asymmetricKeyDetails?.namedCurve ?? ""] ?? "ES256"
+    )
+  } catch {
+    throw refused("invalid_key", `"privateKeyPem" is no private key in PEM (PKCS#8)`)
+  }
+}
+
+const authenticated = (settings: OAuthSettings, client: ClientInfo, discovery: Discovery) => ({
+  ...metadataOf(discovery),
+  clientInformation: informationOf(client),
+  ...defined({ resource: discovery.resource, addClientAuthentication: proofOf(settings, client) })
+})
+
+// --- logging in -----------------------------------------------------------------------------------------------------
+
+export const begin = (
+  discovery: Discovery,
+  options: {
+    readonly client: ClientInfo
+    readonly redirectUri: string
+    readonly state: string
+    readonly scope?: string | undefined
+  }
+): Effect.Effect<{ readonly authorizationUrl: string; readonly codeVerifier: string }, OAuthFailure> =>
+  step(async () => {
+    const { client, redirectUri, scope, state } = options
+    if (discovery.metadata !== undefined && discovery.metadata.authorization_endpoint === undefined) {
+      throw refused("incompatible_server", `there is no address to log in at; set "oauth": { "authorizationUrl": … }`)
+    }
+    const { authorizationUrl, codeVerifier } = await startAuthorization(discovery.authorizationServerUrl, {
+      ...metadataOf(discovery),
+      clientInformation: informationOf(client),
+      redirectUrl: redirectUri,
+      state,
+      ...defined({ scope, resource: discovery.resource })
+    })
+    return { authorizationUrl: authorizationUrl.href, codeVerifier }
+  })
+
+/** Whether an answer that came by way of the browser is from the authorization server it was asked of. */
+export const checkIssuer = ({ discovery }: Pending, iss: string | undefined): Effect.Effect<void, OAuthFailure> =>
+  Effect.try({
+    try: () =>
+      validateAuthorizationResponseIssuer({
+        iss,
+        expectedIssuer: discovery.metadata?.issuer as string | undefined,
+        issParameterSupported: discovery.metadata?.authorization_response_iss_parameter_supported === true
+      }),
+    catch: classify
+  })
+
+export const exchange = (
+  fetch: FetchLike,
+  settings: OAuthSettings,
+  { clientInfo, codeVerifier, discovery, redirectUri }: Pending,
+  answer: { readonly code: string; readonly iss?: string | undefined }
+): Effect.Effect<Granted, OAuthFailure> =>
+  step(async () =>
+    granted(
+      await exchangeAuthorization(discovery.authorizationServerUrl, {
+        ...authenticated(settings, clientInfo, discovery),
+        authorizationCode: answer.code,
+        codeVerifier,
+        redirectUri,
+        ...defined({ iss: answer.iss }),
+        fetchFn: fetch
+      })
+    )
+  )
+
+export const refresh = (
+  fetch: FetchLike,
+  settings: OAuthSettings,
+  client: ClientInfo,
+  discovery: Discovery,
+  refreshToken: string
+): Effect.Effect<Granted, OAuthFailure> =>
+  step(async () =>
+    granted(
+      await refreshAuthorization(discovery.authorizationServerUrl, {
+        ...authenticated(settings, client, discovery),
+        refreshToken,
+        fetchFn: fetch
+      })
+    )
+  )
+
+/** A token for ourselves: nobody has to log in. */
+export const fetchOwn = (
+  fetch: FetchLike,
+  settings: OAuthSettings,
+  client: ClientInfo,
+  discovery: Discovery,
+  scope: string | undefined
+): Effect.Effect<Granted, OAuthFailure> =>
+  step(async () => {
+    const { addClientAuthentication, clientInformation, metadata, resource } = authenticated(
+      settings,
+      client,
+      discovery
+    )
+    const nothing = () => {}
+    const provider = {
+      redirectUrl: undefined,
+      clientMetadata: { redirect_uris: [] },
+      clientInformation: () => ({ ...clientInformation, issuer: metadata?.issuer ?? discovery.authorizationServerUrl }),
+      tokens: nothing as () => undefined,
+      saveTokens: nothing,
+      redirectToAuthorization: nothing,
+      saveCodeVerifier: nothing,
+      codeVerifier: () => "",
+      prepareTokenRequest: () =>
+        new URLSearchParams({ grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) }),
+      ...defined({ addClientAuthentication })
+    }
+    const options = { ...defined({ metadata, resource }), fetchFn: fetch }
+    return granted(await fetchToken(provider, discovery.authorizationServerUrl, options))
+  })
+
+const granted = ({ access_token, expires_in, refresh_token, scope }: OAuthTokens): Granted => {
+  // it goes into a header, where not everything may stand
+  if (!/^[\x21-\x7e]+$/.test(access_token)) throw new Error("no token")
+  return { accessToken: access_token, refreshToken: refresh_token, expiresIn: expires_in, scope }
+}

@@ -1,0 +1,457 @@
+/**
+ * A real authorization server on loopback, with everything that can go wrong behind switches, and an MCP server that it
+ * protects. People are replaced by an `openUrl` that follows redirects as a browser does.
+ */
+import { createHash, createPublicKey, randomUUID, verify } from "node:crypto"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Effect, type Scope } from "effect"
+import * as Raw from "./rawHttp.js"
+import { withTools } from "./supervised.js"
+
+/** What the token endpoint does instead of its work. */
+export type Fault = "500" | "html" | "junk" | "reset" | "slow" | "429" | "html400" | "lost"
+
+/** What the server does, to be changed at any time. */
+export interface Switches {
+  registration: "on" | "off" | "reject"
+  /** Whether it reads the description behind a client id that is an address. */
+  cimd: boolean
+  /** Where it describes itself. */
+  metadata: "oauth" | "oidc" | "none"
+  /** What it calls itself there, instead of its name. */
+  issuer: string | undefined
+  /** Whether it says in its answers who it is (RFC 9207), and rightly. */
+  iss: "off" | "on" | "wrong" | "missing"
+  methods: ReadonlyArray<string> | undefined
+  scopes: ReadonlyArray<string> | undefined
+  /** Seconds. */
+  lifetime: number | undefined
+  refresh: "rotate" | "keep" | "none"
+  /** Asked for each token request. */
+  fault: (grant: string) => Fault | undefined
+  /** What people do at the login page. */
+  person: "agrees" | "denies" | "waits"
+  /** The number of scopes it really gives: those that were asked for, or these. */
+  grants: string | undefined
+  now: () => number
+}
+
+export interface Client {
+  readonly clientId: string
+  readonly secret: string | undefined
+  readonly redirectUris: ReadonlyArray<string> | undefined
+  readonly publicKey?: string | undefined
+}
+
+interface Grant {
+  readonly clientId: string
+  readonly scope: string | undefined
+  readonly family: string
+}
+
+export interface AuthServer {
+  readonly url: string
+  readonly switches: Switches
+  readonly clients: Map<string, Client>
+  /** Every request, in order. */
+  readonly journal: Array<{
+    readonly path: string
+    readonly params: URLSearchParams
+    readonly headers: IncomingMessage["headers"]
+  }>
+  /** The requests to one of its addresses. */
+  readonly asked: (path: string) => ReadonlyArray<URLSearchParams>
+  /** The requests for tokens with one grant that were answered with tokens. */
+  readonly given: (grant: string) => number
+  /** What a token allows, if it is good. */
+  readonly check: (token: string | undefined) => { readonly scope: string | undefined } | undefined
+  /** Makes all tokens that were given out useless; refresh tokens stay. */
+  readonly expire: () => void
+  /** Makes everything that was given out useless. */
+  readonly revoke: () => void
+  /** Something was used twice that may be used once. */
+  readonly misuse: () => number
+}
+
+const listen = (server: Server): Effect.Effect<string, never, Scope.Scope> =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+      () =>
+        Effect.async<void>((resume) => {
+          server.close(() => resume(Effect.void))
+          server.closeAllConnections()
+        })
+    ),
+    () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  )
+
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+const json = (response: ServerResponse, status: number, body: unknown) => {
+  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
+  response.end(JSON.stringify(body))
+}
+
+export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthServer, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const switches: Switches = {
+      registration: "on",
+      cimd: false,
+      metadata: "oauth",
+      issuer: undefined,
+      iss: "off",
+      methods: undefined,
+      scopes: undefined,
+      lifetime: 3600,
+      refresh: "rotate",
+      fault: () => undefined,
+      person: "agrees",
+      grants: undefined,
+      now: Date.now,
+      ...initial
+    }
+    const clients = new Map<string, Client>()
+    const codes = new Map<string, Grant & { readonly challenge: string; readonly redirectUri: string }>()
+    const access = new Map<string, Grant & { readonly until: number }>()
+    const refresh = new Map<string, Grant & { readonly used: boolean }>()
+    const journal: Array<AuthServer["journal"][number]> = []
+    const given = new Map<string, number>()
+    let misuse = 0
+
+    const metadata = () => ({
+      issuer: switches.issuer ?? url,
+      authorization_endpoint: `${url}/authorize`,
+      token_endpoint: `${url}/token`,
+      jwks_uri: `${url}/jwks`,
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["RS256"],
+      response_types_supported: ["code"],
+      grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
+      code_challenge_methods_supported: ["S256"],
+      ...(switches.registration === "off" ? {} : { registration_endpoint: `${url}/register` }),
+      ...(switches.methods === undefined ? {} : { token_endpoint_auth_methods_supported: switches.methods }),
+      ...(switches.scopes === undefined ? {} : { scopes_supported: switches.scopes }),
+      ...(switches.cimd ? { client_id_metadata_document_supported: true } : {}),
+      ...(switches.iss === "off" ? {} : { authorization_response_iss_parameter_supported: true })
+    })
+
+    const register = (body: string, response: ServerResponse) => {
+      if (switches.registration === "reject") return json(response, 400, { error: "invalid_client_metadata" })
+      if (switches.registration === "off") return json(response, 404, {})
+      const asked = JSON.parse(body)
+      const isPublic = asked.token_endpoint_auth_method === "none"
+      const client: Client = {
+        clientId: `client-${randomUUID()}`,
+        secret: isPublic ? undefined : `secret-${randomUUID()}`,
+        redirectUris: asked.redirect_uris
+      }
+      clients.set(client.clientId, client)
+      json(response, 201, {
+        ...asked,
+        client_id: client.clientId,
+        ...(client.secret === undefined ? {} : { client_secret: client.secret, client_secret_expires_at: 0 })
+      })
+    }
+
+    const authorize = (params: URLSearchParams, response: ServerResponse) => {
+      const clientId = params.get("client_id") ?? ""
+      const redirectUri = params.get("redirect_uri") ?? ""
+      const isDocument = switches.cimd && clientId.startsWith("https://")
+      const client = clients.get(clientId)
+      const isAllowed = isDocument || client?.redirectUris === undefined || client.redirectUris.includes(redirectUri)
+      if ((client === undefined && !isDocument) || !isAllowed || params.get("code_challenge_method") !== "S256") {
+        return json(response, 400, { error: "invalid_request" })
+      }
+      if (switches.person === "waits") return json(response, 200, { page: "please log in" })
+      const back = new URL(redirectUri)
+      back.searchParams.set("state", params.get("state") ?? "")
+      if (switches.iss === "on") back.searchParams.set("iss", url)
+      if (switches.iss === "wrong") back.searchParams.set("iss", "https://somebody.else")
+      if (switches.person === "denies") back.searchParams.set("error", "access_denied")
+      else {
+        const code = `code-${randomUUID()}`
+        const scope = switches.grants ?? params.get("scope") ?? undefined
+        const challenge = params.get("code_challenge") ?? ""
+        codes.set(code, { clientId, scope, family: randomUUID(), challenge, redirectUri })
+        back.searchParams.set("code", code)
+      }
+      response.writeHead(302, { location: back.href })
+      response.end()
+    }
+
+    /** Who asks for a token, and how he proves it. */
+    const clientIn = (headers: IncomingMessage["headers"], params: URLSearchParams): string | undefined => {
+      const assertion = params.get("client_assertion")
+      if (assertion !== null) {
+        const [head = "", claims = "", signature = ""] = assertion.split(".")
+        const { aud, sub } = JSON.parse(Buffer.from(claims, "base64url").toString())
+        const key = clients.get(sub)?.publicKey
+        if (key === undefined || ![url, `${url}/token`].includes(aud)) return undefined
+        const isSigned = verify(
+          "sha256",
+          Buffer.from(`${head}.${claims}`),
+          { key: createPublicKey(key), dsaEncoding: "ieee-p1363" },
+          Buffer.from(signature, "base64url")
+        )
+        return isSigned ? sub : undefined
+      }
+      const [, basic] = /^Basic (.+)$/.exec(headers.authorization ?? "") ?? []
+      const [id, secret] =
+        basic === undefined
+          ? [params.get("client_id") ?? "", params.get("client_secret") ?? undefined]
+          : Buffer.from(basic, "base64").toString().split(":").map(decodeURIComponent)
+      if (switches.cimd && id?.startsWith("https://")) return id
+      const client = clients.get(id ?? "")
+      return client !== undefined && client.secret === secret ? id : undefined
+    }
+
+    const issue = (grantType: string, grant: Grant, withRefresh: boolean, response: ServerResponse) => {
+      const token = `access-${randomUUID()}`
+      const next = withRefresh && switches.refresh !== "none" ? `refresh-${randomUUID()}` : undefined
+      const until = switches.lifetime === undefined ? Infinity : switches.now() + switches.lifetime * 1000
+      access.set(token, { ...grant, until })
+      if (next !== undefined) refresh.set(next, { ...grant, used: false })
+      given.set(grantType, (given.get(grantType) ?? 0) + 1)
+      json(response, 200, {
+        access_token: token,
+        token_type: "Bearer",
+        ...(switches.lifetime === undefined ? {} : { expires_in: switches.lifetime }),
+        ...(next === undefined ? {} : { refresh_token: next }),
+        ...(grant.scope === undefined ? {} : { scope: grant.scope })
+      })
+    }
+
+    const revokeFamily = (family: string) => {
+      for (const [token, grant] of access) if (grant.family === family) access.delete(token)
+      for (const [token, grant] of refresh) if (grant.family === family) refresh.delete(token)
+    }
+
+    const token = (headers: IncomingMessage["headers"], params: URLSearchParams, response: ServerResponse) => {
+      const grantType = params.get("grant_type") ?? ""
+      const clientId = clientIn(headers, params)
+      if (clientId === undefined) return json(response, 401, { error: "invalid_client" })
+      if (grantType === "client_credentials") {
+        return issue(
+          grantType,
+          { clientId, scope: params.get("scope") ?? undefined, family: randomUUID() },
+          false,
+          response
+        )
+      }
+      if (grantType === "authorization_code") {
+        const code = codes.get(params.get("code") ?? "")
+        codes.delete(params.get("code") ?? "")
+        const proof = createHash("sha256")
+          .update(params.get("code_verifier") ?? "")
+          .digest("base64url")
+        const isGood = code?.clientId === clientId && code.redirectUri === params.get("redirect_uri")
+        if (!isGood || code.challenge !== proof) return json(response, 400, { error: "invalid_grant" })
+        return issue(grantType, code, true, response)
+      }
+      const old = refresh.get(params.get("refresh_token") ?? "")
+      if (old === undefined || old.clientId !== clientId) return json(response, 400, { error: "invalid_grant" })
+      if (old.used) {
+        misuse += 1
+        revokeFamily(old.family)
+        return json(response, 400, { error: "invalid_grant" })
+      }
+      if (switches.refresh === "rotate") refresh.set(params.get("refresh_token")!, { ...old, used: true })
+      return issue(grantType, old, switches.refresh === "rotate", response)
+    }
+
+    const faulty = (fault: Fault, response: ServerResponse) => {
+      switch (fault) {
+        case "500":
+          return json(response, 500, { error: "server_error" })
+        case "429":
+          return json(response, 429, { error: "too_many_requests" })
+        case "html":
+        case "html400":
+          response.writeHead(fault === "html" ? 503 : 400, { "content-type": "text/html" })
+          return response.end("<html><body>We will be back soon</body></html>")
+        case "junk":
+          response.writeHead(200, { "content-type": "application/json" })
+          return response.end(`{"access_token": 3, "nonsense": `)
+        case "reset":
+          return response.socket?.destroy()
+        case "slow":
+          // longer than anybody waits; the end of the test ends it
+          return undefined
+        case "lost":
+          return response.socket?.destroy()
+      }
+    }
+
+    const server = createServer((request, response) => {
+      void bodyOf(request).then((body) => {
+        const { pathname, searchParams } = new URL(request.url ?? "/", url)
+        const params = pathname === "/token" ? new URLSearchParams(body) : searchParams
+        journal.push({ path: pathname, params, headers: request.headers })
+        const isDescription =
+          (switches.metadata === "oauth" && pathname.startsWith("/.well-known/oauth-authorization-server")) ||
+          (switches.metadata === "oidc" && pathname.includes("/.well-known/openid-configuration"))
+        if (isDescription) return json(response, 200, metadata())
+        if (pathname === "/register" && request.method === "POST") return register(body, response)
+        if (pathname === "/authorize") return authorize(params, response)
+        if (pathname === "/token" && request.method === "POST") {
+          const fault = switches.fault(params.get("grant_type") ?? "")
+          return fault === undefined ? token(request.headers, params, response) : faulty(fault, response)
+        }
+        return json(response, 404, {})
+      })
+    })
+    const url = yield* listen(server)
+
+    return {
+      url,
+      switches,
+      clients,
+      journal,
+      asked: (path) => journal.filter((each) => each.path === path).map(({ params }) => params),
+      given: (grant) => given.get(grant) ?? 0,
+      check: (text) => {
+        const found = access.get(text ?? "")
+        return found === undefined || found.until <= switches.now() ? undefined : { scope: found.scope }
+      },
+      expire: () => access.clear(),
+      revoke: () => {
+        access.clear()
+        refresh.clear()
+      },
+      misuse: () => misuse
+    }
+  })
+
+// --- the server it protects -------------------------------------------------------------------------------------------
+
+export interface ProtectedSwitches {
+  /** The authorization server it names, and whose tokens it takes. */
+  by: AuthServer
+  /** Whether it describes itself, and where. */
+  description: "path" | "root" | "named" | "none"
+  /** The scope that everything needs. */
+  scope: string | undefined
+  /** What one tool needs besides. */
+  toolScope: string | undefined
+  /** Refuses as if the login allowed too little, whatever it allows. */
+  endless403: boolean
+  /** What it says it is. */
+  resource: string | undefined
+  scopesSupported: ReadonlyArray<string> | undefined
+}
+
+export interface Protected {
+  readonly url: string
+  readonly switches: ProtectedSwitches
+  readonly received: Array<Raw.Received>
+  /** All tokens it ever saw. */
+  readonly tokens: () => ReadonlyArray<string>
+  readonly calls: () => number
+}
+
+export const protectedServer = (
+  by: AuthServer,
+  initial: Partial<ProtectedSwitches> = {},
+  own: Parameters<typeof withTools>[1] = () => false
+): Effect.Effect<Protected, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const switches: ProtectedSwitches = {
+      by,
+      description: "path",
+      scope: undefined,
+      toolScope: undefined,
+      endless403: false,
+      resource: undefined,
+      scopesSupported: undefined,
+      ...initial
+    }
+    const received: Array<Raw.Received> = []
+    const answer = withTools(["echo", "admin"], own)
+    const bearer = (headers: IncomingMessage["headers"]) => /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1]
+
+    const refuse = (response: ServerResponse, status: number, scope: string | undefined) => {
+      const parts = [
+        ...(status === 403 ? [`error="insufficient_scope"`] : []),
+        ...(scope === undefined ? [] : [`scope="${scope}"`]),
+        ...(switches.description === "none" || switches.description === "root"
+          ? []
+          : [
+              `resource_metadata="${origin}${switches.description === "named" ? "/described/here" : "/.well-known/oauth-protected-resource/mcp"}"`
+            ])
+      ]
+      response.writeHead(status, { "www-authenticate": parts.length === 0 ? "Bearer" : `Bearer ${parts.join(", ")}` })
+      response.end()
+    }
+
+    const places = {
+      path: "/.well-known/oauth-protected-resource/mcp",
+      root: "/.well-known/oauth-protected-resource",
+      named: "/described/here",
+      none: ""
+    }
+
+    const server = createServer((request, response) => {
+      void bodyOf(request).then((body) => {
+        const { headers, method = "", url = "" } = request
+        if (url === places[switches.description]) {
+          return json(response, 200, {
+            resource: switches.resource ?? `${origin}/mcp`,
+            authorization_servers: [switches.by.url],
+            ...(switches.scopesSupported === undefined ? {} : { scopes_supported: switches.scopesSupported })
+          })
+        }
+        if (!url.startsWith("/mcp")) return json(response, 404, {})
+        const each: Raw.Received = { method, url, headers, message: body === "" ? {} : JSON.parse(body) }
+        received.push(each)
+        const login = switches.by.check(bearer(headers))
+        if (login === undefined) return refuse(response, 401, switches.scope)
+        const words = (scope: string | undefined) => (scope ?? "").split(" ").filter((word) => word !== "")
+        const isTool = Raw.isCall(each) && (each.message.params as { name?: string } | undefined)?.name === "admin"
+        const needed = [...words(switches.scope), ...(isTool ? words(switches.toolScope) : [])]
+        if (!needed.every((word) => words(login.scope).includes(word)) || (isTool && switches.endless403)) {
+          return refuse(response, 403, switches.toolScope ?? switches.scope)
+        }
+        answer(each, response, request)
+      })
+    })
+    const origin = yield* listen(server)
+    return {
+      url: `${origin}/mcp`,
+      switches,
+      received,
+      tokens: () => [...new Set(received.flatMap(({ headers }) => bearer(headers) ?? []))],
+      calls: () => received.filter(Raw.isCall).length
+    }
+  })
+
+// --- people -----------------------------------------------------------------------------------------------------------
+
+export interface Person {
+  readonly openUrl: (url: string) => Effect.Effect<void>
+  /** The pages that were opened. */
+  readonly opened: Array<string>
+  /** What was seen at the end of each. */
+  readonly seen: Array<{ readonly status: number; readonly text: string }>
+}
+
+/** Somebody who follows every redirect. */
+export const person = (): Person => {
+  const opened: Array<string> = []
+  const seen: Array<{ readonly status: number; readonly text: string }> = []
+  return {
+    opened,
+    seen,
+    openUrl: (url) =>
+      Effect.promise(async () => {
+        opened.push(url)
+        const answer = await fetch(url)
+        seen.push({ status: answer.status, text: await answer.text() })
+      })
+  }
+}
