@@ -31,8 +31,8 @@ export interface Memory {
   stepUps: number
   /** Why no login can succeed with these settings, by the last one that was tried. */
   verdict: { readonly of: OAuthSettings; readonly error: ConnectionError } | undefined
-  /** The token that was given to us last, and when (epoch milliseconds). */
-  fresh: { readonly token: string; readonly at: number } | undefined
+  /** The token that was given to us last. */
+  fresh: string | undefined
   /** The renewal that is under way, and of which token. */
   renewal: { readonly of: string | undefined; readonly done: Deferred.Deferred<void, ConnectionError> } | undefined
 }

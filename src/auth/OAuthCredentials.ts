@@ -14,9 +14,6 @@ import { keepFresh, renew } from "./Renewal.js"
 import * as Scopes from "./scopes.js"
 import { isRenewable, type Subject, tokensOf } from "./Subject.js"
 
-/** Milliseconds for which a token that was just given is not to blame for a refusal. */
-const freshFor = 10_000
-
 /** Milliseconds before its end at which a token is not worth sending. */
 const margin = 2000
 
@@ -110,9 +107,9 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
           if (subject.settings.grant === "client_credentials") return yield* renew(engine, subject, undefined)
           return yield* whatIsWanted
         }
-        const { fresh } = memory
         const now = yield* Clock.currentTimeMillis
-        if (retries === Infinity || (fresh?.token === refused && now - fresh.at < freshFor)) {
+        // a new one every time would be no better
+        if (retries === Infinity || (retries > 0 && memory.fresh === refused)) {
           return yield* required(server, "the server does not accept the login it was given", {
             scope: memory.wish?.scope
           })

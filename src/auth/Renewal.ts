@@ -133,7 +133,7 @@ export const keep = (engine: Engine, subject: Subject, before: Credential, grant
     }
     const next: Credential = { ...before, tokens }
     yield* engine.store.save(subject, Option.some(next))
-    memory.fresh = { token: tokens.accessToken, at }
+    memory.fresh = tokens.accessToken
     memory.adopt(next)
   })
 
