@@ -7,7 +7,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Credentials } from "../connection/Credentials.js"
 import { AuthError } from "../domain/Errors.js"
-import type { Remote, ServerConfig } from "../domain/ServerConfig.js"
+import { allowsLogin, type Remote, type ServerConfig } from "../domain/ServerConfig.js"
 import { version } from "../domain/version.js"
 import { Browser } from "./Browser.js"
 import { CredentialStore, makeMemory, unset } from "./CredentialStore/port.js"
@@ -16,7 +16,7 @@ import * as GivenHeaders from "./givenHeaders.js"
 import * as Logins from "./Logins.js"
 import type { LoginStatus } from "./McpAuth.js"
 import * as OAuthCredentials from "./OAuthCredentials.js"
-import { hasOwnCredentials, isRenewable, type Subject, subjectOf, tokensOf } from "./Subject.js"
+import { isRenewable, type Subject, subjectOf, tokensOf } from "./Subject.js"
 
 export { type GivenHeaders, make as givenHeaders } from "./givenHeaders.js"
 
@@ -90,7 +90,7 @@ const noLogin = (server: string, config: ServerConfig | undefined): AuthError =>
   if (config === undefined) return because("invalid_config", "its config cannot be used; correct it first")
   if (config._tag === "Local") return because("not_remote", "it is a process of ours: nobody logs in to it")
   if (config.oauth === false) return because("oauth_off", `"oauth" is false for this server; remove that to log in`)
-  return hasOwnCredentials(config)
-    ? because("header_set", `its config says itself what to send as "Authorization"; remove that to log in`)
-    : because("invalid_config", `its "url" is no address of the web`)
+  return allowsLogin(config)
+    ? because("invalid_config", `its "url" is no address of the web`)
+    : because("header_set", `its config says itself what to send as "Authorization"; remove that to log in`)
 }

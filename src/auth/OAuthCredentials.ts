@@ -107,15 +107,14 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
           if (subject.settings.grant === "client_credentials") return yield* renew(engine, subject, undefined)
           return yield* whatIsWanted
         }
-        const now = yield* Clock.currentTimeMillis
+        const { expiresAt } = tokens() ?? {}
+        const isSurprising = expiresAt === undefined || expiresAt > (yield* Clock.currentTimeMillis)
         // a new one every time would be no better
-        if (retries === Infinity || (retries > 0 && memory.fresh === refused)) {
+        if (retries === Infinity || (retries > 0 && memory.fresh === refused && isSurprising)) {
           return yield* required(server, "the server does not accept the login it was given", {
             scope: memory.wish?.scope
           })
         }
-        const { expiresAt } = tokens() ?? {}
-        const isSurprising = expiresAt === undefined || expiresAt > now
         if (isSurprising && subject.settings.grant === "authorization_code" && (yield* hasMoved)) {
           return yield* required(server, "the server has gone over to another authorization server")
         }

@@ -132,9 +132,10 @@ export const keep = (engine: Engine, subject: Subject, before: Credential, grant
       })
     }
     const next: Credential = { ...before, tokens }
-    yield* engine.store.save(subject, Option.some(next))
     memory.fresh = tokens.accessToken
+    // first of all: if it cannot be kept, the old one is of no more use either
     memory.adopt(next)
+    yield* engine.store.save(subject, Option.some(next))
   })
 
 /** A machine's own credentials: asked for as often as needed, with nothing but what is configured. */

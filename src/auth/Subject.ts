@@ -2,7 +2,7 @@
  * Whom a login is for: a remote server, as its config has it now.
  */
 import { reveal } from "../domain/Secrets.js"
-import type { OAuthSettings, Remote } from "../domain/ServerConfig.js"
+import { allowsLogin, type OAuthSettings, type Remote } from "../domain/ServerConfig.js"
 import type { Credential, Tokens } from "./Credential.js"
 import type { Key } from "./CredentialStore/port.js"
 
@@ -14,15 +14,8 @@ export interface Subject extends Key {
 /** Nothing where no login is wanted, or where the config itself says who we are. */
 export const subjectOf = (server: string, config: Remote): Subject | undefined => {
   const serverUrl = canonical(reveal(config.url))
-  if (config.oauth === false || serverUrl === undefined || hasOwnCredentials(config)) return undefined
+  if (config.oauth === false || serverUrl === undefined || !allowsLogin(config)) return undefined
   return { server, serverUrl, config, settings: config.oauth }
-}
-
-/** Whether the config says what to send as `Authorization`, by a header or in the URL. */
-export const hasOwnCredentials = ({ headers, url }: Remote): boolean => {
-  const address = reveal(url)
-  const { password, username } = URL.canParse(address) ? new URL(address) : { password: "", username: "" }
-  return `${username}${password}` !== "" || Object.keys(headers).some((name) => name.toLowerCase() === "authorization")
 }
 
 /** The address by which a server is known: two spellings of one address are one. */

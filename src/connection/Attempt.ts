@@ -225,7 +225,7 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
         server,
         scrub,
         scrubBeginning,
-        login: config._tag === "Remote" && config.oauth !== false,
+        login: ServerConfig.allowsLogin(config),
         phase: phase ?? "handshake",
         timeout: config.timeout.connect,
         closed: reason

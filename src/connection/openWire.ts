@@ -7,7 +7,7 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { type ConnectionError, NetworkFailed, UnexpectedFailure } from "../domain/Errors.js"
 import { reveal } from "../domain/Secrets.js"
-import type { Local, Remote } from "../domain/ServerConfig.js"
+import { allowsLogin, type Local, type Remote } from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
 import type { Credentials } from "./Credentials.js"
 import type { Host } from "./host.js"
@@ -71,7 +71,7 @@ export const httpOptions = (
     client,
     headers: { ...basicAuth(url), ...headers },
     userAgent: `${host.clientInfo.name}/${host.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_"),
-    login: config.oauth !== false
+    login: allowsLogin(config)
   }))
 }
 

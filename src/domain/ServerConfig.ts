@@ -107,6 +107,21 @@ export const toInvalidSettings = (server: string, error: InvalidConfig): Lifecyc
 })
 
 /**
+ * Whether a login can be of use: not where it is switched off, nor where the config says itself what to send as
+ * `Authorization`, by a header or in the URL.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const allowsLogin = (config: ServerConfig): boolean => {
+  if (config._tag === "Local" || config.oauth === false) return false
+  const url = Secrets.reveal(config.url)
+  const { password, username } = URL.canParse(url) ? new URL(url) : { password: "", username: "" }
+  const names = Object.keys(config.headers).map((name) => name.toLowerCase())
+  return `${username}${password}` === "" && !names.includes("authorization")
+}
+
+/**
  * Everything in a config that must not be shown: every environment value, header and client secret, whatever was given
  * redacted, credentials in the URL, and the values of command line flags that are named like one.
  *

@@ -67,6 +67,12 @@ const options: Options = {
   verbose: true
 }
 
+/** Null for what may be left out means that it is: many write it so. It is sent as it is. */
+const withoutNulls = (args: Readonly<Record<string, unknown>>, { required }: JsonSchema) =>
+  Object.fromEntries(
+    Object.entries(args).filter(([key, value]) => value !== null || (Array.isArray(required) && required.includes(key)))
+  )
+
 const drafts = [Ajv2020, Ajv] as const
 
 /** Servers often write draft-07 without saying so: what one draft cannot compile, the other one may. */
@@ -85,7 +91,11 @@ const compile = (schema: JsonSchema): Check => {
         issuesOf: (args) => {
           if (guard.isSlow()) return []
           try {
-            return run(() => (validate(args) ? [] : issuesOf(validate.errors ?? [], args, schema)))
+            return run(() =>
+              validate(args) || validate(withoutNulls(args, schema))
+                ? []
+                : issuesOf(validate.errors ?? [], args, schema)
+            )
           } catch {
             // it takes too long, or the schema refers to itself without end
             return []

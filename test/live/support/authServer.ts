@@ -10,7 +10,8 @@ import * as Raw from "./rawHttp.js"
 import { withTools } from "./supervised.js"
 
 /** What the token endpoint does instead of its work. */
-export type Fault = "500" | "html" | "junk" | "reset" | "slow" | "429" | "html400" | "lost"
+/** `lost` does it, and does not say so; `late` does it after a while. */
+export type Fault = "500" | "html" | "junk" | "reset" | "429" | "html400" | "lost" | "late"
 
 /** What the server does, to be changed at any time. */
 export interface Switches {
@@ -27,7 +28,8 @@ export interface Switches {
   scopes: ReadonlyArray<string> | undefined
   /** Seconds. */
   lifetime: number | undefined
-  refresh: "rotate" | "keep" | "none"
+  /** A token that is used twice gives away the whole family, unless there is a time of grace. */
+  refresh: "rotate" | "grace" | "keep" | "none"
   /** Asked for each token request. */
   fault: (grant: string) => Fault | undefined
   /** What people do at the login page. */
@@ -256,16 +258,17 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       }
       const old = refresh.get(params.get("refresh_token") ?? "")
       if (old === undefined || old.clientId !== clientId) return json(response, 400, { error: "invalid_grant" })
-      if (old.used) {
+      if (old.used && switches.refresh !== "grace") {
         misuse += 1
         revokeFamily(old.family)
         return json(response, 400, { error: "invalid_grant" })
       }
-      if (switches.refresh === "rotate") refresh.set(params.get("refresh_token")!, { ...old, used: true })
-      return issue(grantType, old, switches.refresh === "rotate", response)
+      const isRotating = switches.refresh === "rotate" || switches.refresh === "grace"
+      if (isRotating) refresh.set(params.get("refresh_token")!, { ...old, used: true })
+      return issue(grantType, old, isRotating, response)
     }
 
-    const faulty = (fault: Fault, response: ServerResponse) => {
+    const faulty = (fault: Fault, work: (response: ServerResponse) => void, response: ServerResponse) => {
       switch (fault) {
         case "500":
           return json(response, 500, { error: "server_error" })
@@ -280,11 +283,12 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
           return response.end(`{"access_token": 3, "nonsense": `)
         case "reset":
           return response.socket?.destroy()
-        case "slow":
-          // longer than anybody waits; the end of the test ends it
-          return undefined
         case "lost":
-          return response.socket?.destroy()
+          return work(
+            Object.assign(Object.create(response), { writeHead: () => {}, end: () => response.socket?.destroy() })
+          )
+        case "late":
+          return setTimeout(() => work(response), 100)
       }
     }
 
@@ -301,7 +305,8 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
         if (pathname === "/authorize") return authorize(params, response)
         if (pathname === "/token" && request.method === "POST") {
           const fault = switches.fault(params.get("grant_type") ?? "")
-          return fault === undefined ? token(request.headers, params, response) : faulty(fault, response)
+          const work = (response: ServerResponse) => void token(request.headers, params, response)
+          return fault === undefined ? work(response) : faulty(fault, work, response)
         }
         return json(response, 404, {})
       })

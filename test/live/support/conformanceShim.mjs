@@ -14,7 +14,7 @@ const complete = module(`
 
 const hooks = module(`
   export const resolve = (specifier, context, next) =>
-    specifier === "fs" && context.parentURL?.includes("/@modelcontextprotocol/conformance/dist/")
+    specifier === "fs" && /\\/@modelcontextprotocol\\/conformance[^/]*\\/dist\\//.test(context.parentURL)
       ? { url: ${JSON.stringify(complete)}, shortCircuit: true }
       : next(specifier, context)
 `)

@@ -2,10 +2,8 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
-import { fileURLToPath } from "node:url"
 import { Effect, type Scope } from "effect"
-
-const viteNode = fileURLToPath(new URL("../../../node_modules/vite-node/vite-node.mjs", import.meta.url))
+import { bundle } from "./bundle.js"
 
 export interface Program {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
@@ -18,32 +16,33 @@ export interface Program {
 
 export const program = (file: string, ...args: ReadonlyArray<string>): Effect.Effect<Program, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync((): Program => {
-      const path = fileURLToPath(new URL(file, import.meta.url))
-      const child = spawn(process.execPath, [viteNode, path, ...args], { stdio: ["ignore", "pipe", "pipe"] })
-      const lines: Array<string> = []
-      const errors: Array<Buffer> = []
-      const reader = createInterface(child.stdout)
-      reader.on("line", (line) => void lines.push(line))
-      child.stderr.on("data", (chunk: Buffer) => void errors.push(chunk))
-      const texts = () => Buffer.concat(errors).toString()
-      const exited = new Promise<number | null>((resolve) => child.once("close", resolve))
-      return {
-        child,
-        lines,
-        errors: texts,
-        line: (matches) =>
-          Effect.async((resume) => {
-            const there = lines.find(matches)
-            if (there !== undefined) return resume(Effect.succeed(there))
-            reader.on("line", (line) => {
-              if (matches(line)) resume(Effect.succeed(line))
-            })
-            void exited.then(() => resume(Effect.fail(new Error(`it ended: ${texts()}`))))
-          }),
-        exit: Effect.promise(() => exited)
-      }
-    }),
+    Effect.promise(() => bundle(file)).pipe(
+      Effect.map((path): Program => {
+        const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "pipe"] })
+        const lines: Array<string> = []
+        const errors: Array<Buffer> = []
+        const reader = createInterface(child.stdout)
+        reader.on("line", (line) => void lines.push(line))
+        child.stderr.on("data", (chunk: Buffer) => void errors.push(chunk))
+        const texts = () => Buffer.concat(errors).toString()
+        const exited = new Promise<number | null>((resolve) => child.once("close", resolve))
+        return {
+          child,
+          lines,
+          errors: texts,
+          line: (matches) =>
+            Effect.async((resume) => {
+              const there = lines.find(matches)
+              if (there !== undefined) return resume(Effect.succeed(there))
+              reader.on("line", (line) => {
+                if (matches(line)) resume(Effect.succeed(line))
+              })
+              void exited.then(() => resume(Effect.fail(new Error(`it ended: ${texts()}`))))
+            }),
+          exit: Effect.promise(() => exited)
+        }
+      })
+    ),
     ({ child }) =>
       Effect.sync(() => {
         child.kill("SIGCONT")
