@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Deferred, Effect, Option, Stream } from "effect"
+import { Deferred, Effect, Fiber, Option, Stream } from "effect"
 import * as FileStore from "../../src/auth/CredentialStore/file.js"
 import type { Credential } from "../../src/auth/Credential.js"
 import { fileIn, kept } from "./support/loggedIn.js"
@@ -163,13 +163,16 @@ describe("kept logins", () => {
       const stateDir = yield* temporaryDirectory
       const store = yield* FileStore.make(stateDir)
       const other = yield* FileStore.make(stateDir)
-      const heard = yield* Deferred.make<void>()
-      yield* Effect.forkScoped(Stream.runForEach(store.changes, () => Deferred.succeed(heard, undefined)))
-      // until it listens, nothing is heard: it is changed until it is
-      yield* Effect.raceFirst(
-        Deferred.await(heard),
-        Effect.forever(Effect.zipRight(other.save(key, Option.some(login)), Effect.sleep(20)))
+      const listening = yield* Deferred.make<void>()
+      const heard = yield* store.changes.pipe(
+        Stream.tap(() => Deferred.succeed(listening, undefined)),
+        Stream.take(2),
+        Stream.runDrain,
+        Effect.fork
       )
+      yield* Deferred.await(listening)
+      yield* other.save(key, Option.some(login))
+      yield* Fiber.join(heard)
     })
   )
 })

@@ -182,11 +182,12 @@ const told = (path: string): Stream.Stream<void, unknown> =>
         if (name === null || name === basename(path)) void emit.single(undefined)
       })
       watcher.on("error", (error) => void emit.fail(error))
+      void emit.single(undefined)
       return Effect.sync(() => watcher.close())
     } catch (error) {
       return void emit.fail(error)
     }
-  }, 16)
+  })
 
 const seen = (path: string): Stream.Stream<void> =>
   Stream.repeatEffectWithSchedule(
@@ -198,6 +199,5 @@ const seen = (path: string): Stream.Stream<void> =>
   ).pipe(
     Stream.map((found) => `${found?.ino} ${found?.mtimeMs} ${found?.size}`),
     Stream.changes,
-    Stream.drop(1),
     Stream.map(() => undefined)
   )

@@ -49,7 +49,7 @@ export interface Service {
    * it is kept. Does not nest.
    */
   readonly exclusively: (key: Key) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreFailed, R>
-  /** Says something each time anything may have changed, also by another process. */
+  /** Says something when it begins, and each time anything may have changed, also by another process. */
   readonly changes: Stream.Stream<void>
 }
 
@@ -76,8 +76,9 @@ export const makeMemory = (): Service => {
     changes: Stream.async<void>((emit) => {
       const tell = () => void emit.single(undefined)
       listeners.add(tell)
+      tell()
       return Effect.sync(() => listeners.delete(tell))
-    }, 1)
+    })
   }
 }
 

@@ -11,7 +11,7 @@ import { withTools } from "./supervised.js"
 
 /** What the token endpoint does instead of its work. */
 /** `lost` does it, and does not say so; `late` does it after a while. */
-export type Fault = "500" | "html" | "junk" | "reset" | "429" | "html400" | "lost" | "late"
+export type Fault = "500" | "html" | "junk" | "reset" | "429" | "html400" | "lost" | "late" | "echo"
 
 /** What the server does, to be changed at any time. */
 export interface Switches {
@@ -74,6 +74,8 @@ export interface AuthServer {
   readonly revoke: () => void
   /** Something was used twice that may be used once. */
   readonly misuse: () => number
+  /** Everything that nobody else may see: what it gave out, and what it was shown. */
+  readonly secrets: () => ReadonlyArray<string>
 }
 
 const listen = (server: Server): Effect.Effect<string, never, Scope.Scope> =>
@@ -124,6 +126,7 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
     const refresh = new Map<string, Grant & { readonly used: boolean }>()
     const journal: Array<AuthServer["journal"][number]> = []
     const given = new Map<string, number>()
+    const spent = new Set<string>()
     let misuse = 0
 
     const metadata = () => ({
@@ -180,6 +183,7 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
         const code = `code-${randomUUID()}`
         const scope = switches.grants ?? params.get("scope") ?? undefined
         const challenge = params.get("code_challenge") ?? ""
+        spent.add(code)
         codes.set(code, { clientId, scope, family: randomUUID(), challenge, redirectUri })
         back.searchParams.set("code", code)
       }
@@ -218,7 +222,11 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       const next = withRefresh && switches.refresh !== "none" ? `refresh-${randomUUID()}` : undefined
       const until = switches.lifetime === undefined ? Infinity : switches.now() + switches.lifetime * 1000
       access.set(token, { ...grant, until })
-      if (next !== undefined) refresh.set(next, { ...grant, used: false })
+      spent.add(token)
+      if (next !== undefined) {
+        refresh.set(next, { ...grant, used: false })
+        spent.add(next)
+      }
       given.set(grantType, (given.get(grantType) ?? 0) + 1)
       json(response, 200, {
         access_token: token,
@@ -268,8 +276,15 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       return issue(grantType, old, isRotating, response)
     }
 
-    const faulty = (fault: Fault, work: (response: ServerResponse) => void, response: ServerResponse) => {
+    const faulty = (
+      fault: Fault,
+      work: (response: ServerResponse) => void,
+      response: ServerResponse,
+      params: URLSearchParams
+    ) => {
       switch (fault) {
+        case "echo":
+          return json(response, 400, { error: "invalid_request", error_description: `what is ${params.toString()}?` })
         case "500":
           return json(response, 500, { error: "server_error" })
         case "429":
@@ -306,7 +321,7 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
         if (pathname === "/token" && request.method === "POST") {
           const fault = switches.fault(params.get("grant_type") ?? "")
           const work = (response: ServerResponse) => void token(request.headers, params, response)
-          return fault === undefined ? work(response) : faulty(fault, work, response)
+          return fault === undefined ? work(response) : faulty(fault, work, response, params)
         }
         return json(response, 404, {})
       })
@@ -329,7 +344,23 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
         access.clear()
         refresh.clear()
       },
-      misuse: () => misuse
+      misuse: () => misuse,
+      secrets: () => {
+        const shown = journal.flatMap(({ headers, params }) => [
+          ...[
+            "code",
+            "code_verifier",
+            "refresh_token",
+            "client_secret",
+            "client_assertion",
+            "state",
+            "code_challenge"
+          ].map((name) => params.get(name)),
+          headers.authorization?.replace(/^\w+ /, "")
+        ])
+        const all = [...codes.keys(), ...access.keys(), ...refresh.keys(), ...spent, ...shown]
+        return [...new Set(all.flatMap((text) => text || []))]
+      }
     }
   })
 
@@ -349,6 +380,10 @@ export interface ProtectedSwitches {
   /** What it says it is. */
   resource: string | undefined
   scopesSupported: ReadonlyArray<string> | undefined
+  /** What it answers where it does not describe itself. */
+  elsewhere: number
+  /** Whether it describes itself in the usual place, and names another one. */
+  isMisled: boolean
 }
 
 export interface Protected {
@@ -358,6 +393,8 @@ export interface Protected {
   /** All tokens it ever saw. */
   readonly tokens: () => ReadonlyArray<string>
   readonly calls: () => number
+  /** What happens when somebody asks for `/control/<name>`. */
+  readonly control: Map<string, () => void>
 }
 
 export const protectedServer = (
@@ -374,9 +411,12 @@ export const protectedServer = (
       endless403: false,
       resource: undefined,
       scopesSupported: undefined,
+      elsewhere: 404,
+      isMisled: false,
       ...initial
     }
     const received: Array<Raw.Received> = []
+    const control = new Map<string, () => void>()
     const answer = withTools(["echo", "admin"], own)
     const bearer = (headers: IncomingMessage["headers"]) => /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1]
 
@@ -404,14 +444,16 @@ export const protectedServer = (
     const server = createServer((request, response) => {
       void bodyOf(request).then((body) => {
         const { headers, method = "", url = "" } = request
-        if (url === places[switches.description]) {
+        if (url === places[switches.isMisled ? "path" : switches.description]) {
           return json(response, 200, {
             resource: switches.resource ?? `${origin}/mcp`,
             authorization_servers: [switches.by.url],
             ...(switches.scopesSupported === undefined ? {} : { scopes_supported: switches.scopesSupported })
           })
         }
-        if (!url.startsWith("/mcp")) return json(response, 404, {})
+        const command = control.get(url.replace("/control/", ""))
+        if (command !== undefined) return json(response, 200, command() ?? {})
+        if (!url.startsWith("/mcp")) return json(response, switches.elsewhere, {})
         const each: Raw.Received = { method, url, headers, message: body === "" ? {} : JSON.parse(body) }
         received.push(each)
         const login = switches.by.check(bearer(headers))
@@ -431,7 +473,8 @@ export const protectedServer = (
       switches,
       received,
       tokens: () => [...new Set(received.flatMap(({ headers }) => bearer(headers) ?? []))],
-      calls: () => received.filter(Raw.isCall).length
+      calls: () => received.filter(Raw.isCall).length,
+      control
     }
   })
 

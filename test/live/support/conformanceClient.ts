@@ -6,8 +6,8 @@ import { Effect, Either, Option, Predicate, Schema, Stream } from "effect"
 import * as Connector from "../../../src/connection/Connector.js"
 import type { Session } from "../../../src/connection/Session.js"
 import type * as Listing from "../../../src/domain/Listing.js"
-import type * as Protocol from "../../../src/domain/Protocol.js"
 import * as ServerConfig from "../../../src/domain/ServerConfig.js"
+import { argumentsFor } from "./conformanceArguments.js"
 
 const handlers: Connector.Handlers = {
   roots: Stream.concat(Stream.make([{ uri: "file:///tmp", name: "tmp" }]), Stream.never),
@@ -20,36 +20,6 @@ const handlers: Connector.Handlers = {
       content: { type: "text", text: "an answer" }
     })
 }
-
-/** Something that a schema allows, for the simple schemas the scenarios have. */
-const sampleOf = (schema: unknown): unknown => {
-  if (!Predicate.isRecord(schema)) return "text"
-  if (schema.default !== undefined) return schema.default
-  if (Array.isArray(schema.enum)) return schema.enum[0]
-  switch (schema.type) {
-    case "object":
-      return argumentsFor(schema)
-    case "array":
-      return []
-    case "integer":
-    case "number":
-      return 1
-    case "boolean":
-      return true
-    case "null":
-      return null
-    default:
-      return "text"
-  }
-}
-
-const argumentsFor = (schema: Protocol.JsonSchema): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(Predicate.isRecord(schema.properties) ? schema.properties : {}).map(([name, property]) => [
-      name,
-      sampleOf(property)
-    ])
-  )
 
 interface ToolCall {
   readonly name: string

@@ -1,0 +1,140 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Either, FastCheck as fc, Fiber, Option, Stream } from "effect"
+import { isHeadless } from "../../src/auth/Browser.js"
+import * as CredentialStore from "../../src/auth/CredentialStore.js"
+import { makeMemory } from "../../src/auth/CredentialStore/port.js"
+import * as Memory from "../../src/auth/Memory.js"
+import { page } from "../../src/auth/page.js"
+import { isRenewable, subjectOf, tokensOf } from "../../src/auth/Subject.js"
+import * as Secrets from "../../src/domain/Secrets.js"
+import * as ServerConfig from "../../src/domain/ServerConfig.js"
+
+const remote = (entry: Record<string, unknown>) =>
+  Option.getOrThrow(Either.getOrThrow(ServerConfig.decode("it", entry as never)).config) as ServerConfig.Remote
+
+describe("the last page", () => {
+  it("holds no markup but its own", () =>
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (title, text) => {
+        const made = page(title, text)
+        const tags = made.match(/<[^>]*>/g) ?? []
+        assert.deepStrictEqual(tags, page("", "").match(/<[^>]*>/g))
+      })
+    ))
+})
+
+describe("a machine nobody sits before", () => {
+  it("is one without a display, or reached from elsewhere", () => {
+    assert.isTrue(isHeadless({}, "linux"))
+    assert.isFalse(isHeadless({ DISPLAY: ":0" }, "linux"))
+    assert.isFalse(isHeadless({ WAYLAND_DISPLAY: "w" }, "linux"))
+    assert.isFalse(isHeadless({ WSL_DISTRO_NAME: "d" }, "linux"))
+    assert.isFalse(isHeadless({}, "darwin"))
+    assert.isTrue(isHeadless({ SSH_CONNECTION: "x" }, "darwin"))
+    assert.isTrue(isHeadless({ CI: "1" }, "win32"))
+  })
+})
+
+describe("whom a login is for", () => {
+  it("pain 43: is known by one address, however it is spelt", () => {
+    const of = (url: string) => subjectOf("it", remote({ url }))?.serverUrl
+    assert.strictEqual(of("https://HOST.example:443/mcp#part"), "https://host.example/mcp")
+    assert.strictEqual(of("https://host.example"), of("https://host.example/"))
+    assert.notStrictEqual(of("https://host.example/mcp"), of("https://host.example/other"))
+  })
+
+  it("pain 44: is nobody where the config says itself what to send, or wants no login", () => {
+    const url = "https://host.example/mcp"
+    assert.isUndefined(subjectOf("it", remote({ url, oauth: false })))
+    assert.isUndefined(subjectOf("it", remote({ url, headers: { AUTHORIZATION: "x" } })))
+    assert.isUndefined(subjectOf("it", remote({ url: "https://user:pass@host.example/mcp" })))
+    assert.isDefined(subjectOf("it", remote({ url, headers: { "x-other": "x" } })))
+  })
+
+  it("has no use for the tokens of another client", () => {
+    const tokens = { accessToken: "a", refreshToken: "r" }
+    const credential = { server: "it", serverUrl: "x", tokens, clientInfo: { clientId: "one", registered: false } }
+    const of = (oauth: Record<string, unknown>) => subjectOf("it", remote({ url: "https://host.example", oauth }))!
+    assert.strictEqual(tokensOf(of({}), credential), tokens)
+    assert.strictEqual(tokensOf(of({ clientId: "one" }), credential), tokens)
+    assert.isUndefined(tokensOf(of({ clientId: "two" }), credential))
+    assert.isTrue(isRenewable(of({}), tokens))
+    assert.isFalse(isRenewable(of({}), { ...tokens, refused: true }))
+    assert.isFalse(isRenewable(of({}), { accessToken: "a" }))
+    assert.isTrue(isRenewable(of({ grant: "client_credentials", clientId: "m" }), undefined))
+  })
+})
+
+describe("what a process knows of a login", () => {
+  const login = { server: "it", serverUrl: "x", tokens: { accessToken: "first-token" } }
+
+  it("hides the token it uses, and gives the same object while nothing changes", () => {
+    const memory = Memory.make()
+    assert.isTrue(memory.adopt(login))
+    const secrets = memory.secrets()
+    assert.strictEqual(Secrets.scrub(secrets)("Bearer first-token"), "Bearer [redacted]")
+    assert.isFalse(memory.adopt({ ...login, issuer: "another" }))
+    assert.strictEqual(memory.secrets(), secrets)
+    assert.isTrue(memory.adopt({ ...login, tokens: { accessToken: "second-token" } }))
+    assert.strictEqual(Secrets.scrub(memory.secrets())("Bearer second-token"), "Bearer [redacted]")
+    assert.isTrue(memory.adopt(undefined))
+  })
+
+  it.effect("says when the token is another one", () =>
+    Effect.gen(function* () {
+      const memory = Memory.make()
+      const waiting = yield* Effect.fork(memory.changed)
+      yield* Effect.yieldNow()
+      memory.adopt(login)
+      yield* Fiber.join(waiting)
+    })
+  )
+})
+
+describe("logins in memory", () => {
+  const key = { server: "it", serverUrl: "x" }
+  const login = { ...key, tokens: { accessToken: "a" } }
+
+  it.effect("are kept until they are removed, and one at a time may change them", () =>
+    Effect.gen(function* () {
+      const store = makeMemory()
+      const listening = yield* Deferred.make<void>()
+      const heard = yield* store.changes.pipe(
+        Stream.tap(() => Deferred.succeed(listening, undefined)),
+        Stream.take(2),
+        Stream.runDrain,
+        Effect.fork
+      )
+      yield* Deferred.await(listening)
+      assert.isTrue(Option.isNone(yield* store.load(key)))
+      yield* store.save(key, Option.some(login))
+      assert.deepStrictEqual(yield* store.load(key), Option.some(login))
+      assert.isTrue(Option.isNone(yield* store.load({ ...key, serverUrl: "y" })))
+      yield* Fiber.join(heard)
+      let inside = 0
+      const work = Effect.gen(function* () {
+        inside += 1
+        assert.strictEqual(inside, 1)
+        yield* Effect.yieldNow()
+        inside -= 1
+      })
+      yield* Effect.all(
+        Array.from({ length: 5 }, () => store.exclusively(key)(work)),
+        { concurrency: 5 }
+      )
+      yield* store.save(key, Option.none())
+      assert.isTrue(Option.isNone(yield* store.load(key)))
+    })
+  )
+
+  it.effect("belong to the layer that keeps them", () =>
+    Effect.gen(function* () {
+      const save = Effect.flatMap(CredentialStore.CredentialStore, (store) => store.save(key, Option.some(login)))
+      const load = Effect.flatMap(CredentialStore.CredentialStore, (store) => store.load(key))
+      yield* Effect.provide(save, CredentialStore.layerMemory)
+      assert.isTrue(Option.isNone(yield* Effect.provide(load, CredentialStore.layerMemory)))
+      const both = Effect.provide(Effect.zipRight(save, load), CredentialStore.layerMemory)
+      assert.isTrue(Option.isSome(yield* both))
+    })
+  )
+})

@@ -1,0 +1,44 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck as fc } from "effect"
+import * as Scopes from "../../src/auth/scopes.js"
+
+const word = fc.stringMatching(/^[a-z:.]{1,6}$/)
+const scope = fc.array(word, { maxLength: 5 }).map((words) => words.join(" "))
+
+describe("scopes", () => {
+  it("a union covers all of its parts, and nothing else", () =>
+    fc.assert(
+      fc.property(scope, scope, (a, b) => {
+        const both = Scopes.union(a, b)
+        assert.isTrue(Scopes.covers(both, a))
+        assert.isTrue(Scopes.covers(both, b))
+        assert.isTrue(Scopes.covers(`${a} ${b}`, both))
+        const words = (both ?? "").split(" ")
+        assert.strictEqual(new Set(words).size, words.length)
+      })
+    ))
+
+  it("nothing is no scope", () => {
+    assert.isUndefined(Scopes.union(undefined, "", "  "))
+    assert.isTrue(Scopes.covers(undefined, undefined))
+    assert.isFalse(Scopes.covers(undefined, "a"))
+  })
+
+  it("a wider login never asks for less than the one there is", () =>
+    fc.assert(
+      fc.property(scope, scope, (granted, challenged) => {
+        const asked = Scopes.select({ granted, challenged, known: ["offline_access"] })
+        assert.isTrue(Scopes.covers(asked, granted))
+        assert.isTrue(Scopes.covers(asked, challenged))
+      })
+    ))
+
+  it("what is asked for ranks before what is known", () => {
+    assert.strictEqual(Scopes.select({ challenged: "a", supported: ["b"] }), "a")
+    assert.strictEqual(Scopes.select({ configured: "c", challenged: "a", supported: ["b"] }), "c a")
+    assert.strictEqual(Scopes.select({ supported: ["b", 3, "d"] }), "b d")
+    assert.isUndefined(Scopes.select({ supported: "b", known: ["offline_access"] }))
+    assert.strictEqual(Scopes.select({ challenged: "a", known: ["offline_access"] }), "a offline_access")
+    assert.strictEqual(Scopes.select({ challenged: "a offline_access", known: ["offline_access"] }), "a offline_access")
+  })
+})

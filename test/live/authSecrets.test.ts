@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { authServer, protectedServer } from "./support/authServer.js"
+import { program } from "./support/program.js"
+import * as Raw from "./support/rawHttp.js"
+import { freePort, live, temporaryDirectory } from "./support/supervised.js"
+
+describe("secrets of logins", () => {
+  live(
+    "appear in no log, event, status, error, trace or output: nowhere but in the file that keeps them",
+    Effect.gen(function* () {
+      const stateDir = yield* temporaryDirectory
+      const clientSecret = "canary-of-the-client"
+      const as = yield* authServer({ registration: "off", methods: ["client_secret_post"] })
+      as.clients.set("configured", { clientId: "configured", secret: clientSecret, redirectUris: undefined })
+      const rs = yield* protectedServer(as, {}, (received, response) => {
+        const name = (received.message.params as { readonly name?: string } | undefined)?.name
+        if (!Raw.isCall(received) || name !== "admin") return false
+        // a server that tells everybody what it was told
+        const said = JSON.stringify(received.headers)
+        Raw.json(response, Raw.failure(received, -32000, `you said ${said}`), 200)
+        return true
+      })
+      rs.control.set("echo", () => {
+        as.switches.fault = () => "echo"
+      })
+      rs.control.set("well", () => {
+        as.switches.fault = () => undefined
+      })
+      rs.control.set("expire", () => as.expire())
+      const host = yield* program("./loudHost.ts", stateDir, rs.url, String(yield* freePort), clientSecret)
+      yield* host.line((line) => line === "done")
+      yield* host.exit
+      const output = `${host.lines.join("\n")}\n${host.errors()}`
+      // it did what it was to do
+      assert.isAtLeast(as.given("authorization_code"), 1)
+      assert.isAtLeast(as.given("refresh_token"), 1)
+      assert.include(output, "you said")
+      assert.include(output, "mcp.server.needs_auth")
+      const secrets = [...as.secrets(), clientSecret, "canary"]
+      assert.isAbove(secrets.length, 15)
+      for (const secret of secrets.filter((secret) => secret !== "configured")) {
+        assert.notInclude(output, secret)
+        assert.notInclude(output, encodeURIComponent(secret))
+        assert.notInclude(output, Buffer.from(secret).toString("base64").replace(/=+$/, ""))
+      }
+      assert.notInclude(output, "/authorize?")
+      // and the file has them
+      const kept = readFileSync(join(stateDir, "mcp-auth.json"), "utf8")
+      assert.isTrue(as.secrets().some((secret) => kept.includes(secret)))
+      const others = readdirSync(stateDir, { recursive: true, withFileTypes: true })
+        .filter((file) => file.isFile() && file.name !== "mcp-auth.json")
+        .map((file) => readFileSync(join(file.parentPath, file.name), "utf8"))
+      for (const secret of secrets) assert.isFalse(others.some((text) => text.includes(secret)))
+    }),
+    60_000
+  )
+})
