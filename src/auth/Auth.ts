@@ -9,7 +9,7 @@ import type { Credentials } from "../connection/Credentials.js"
 import { AuthError } from "../domain/Errors.js"
 import { allowsLogin, type Remote, type ServerConfig } from "../domain/ServerConfig.js"
 import { version } from "../domain/version.js"
-import { Browser } from "./Browser.js"
+import { Browser, none } from "./Browser.js"
 import { CredentialStore, makeMemory, unset } from "./CredentialStore/port.js"
 import * as Engine from "./Engine.js"
 import * as GivenHeaders from "./givenHeaders.js"
@@ -53,7 +53,8 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
     const clientInfo = options.clientInfo ?? { name: "mcp-supervisor", version }
     const engine = yield* Engine.make({ store, clientInfo, onEvent, onChange })
     const browser = yield* Browser
-    const logins = yield* Logins.make(engine, options.openUrl ?? browser.open)
+    const openUrl = options.openUrl ?? (browser === none ? undefined : browser.open)
+    const logins = yield* Logins.make(engine, openUrl)
 
     const subject = (server: string, config: ServerConfig | undefined): Effect.Effect<Subject, AuthError> => {
       const found = config?._tag === "Remote" ? subjectOf(server, config) : undefined
@@ -79,7 +80,8 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
           const tokens = tokensOf(who, Option.getOrUndefined(yield* engine.store.load(who)))
           if (tokens === undefined) return "not_authenticated"
           const isOver = (tokens.expiresAt ?? Infinity) <= (yield* Clock.currentTimeMillis)
-          return isOver && !isRenewable(who, tokens) ? "expired" : "authenticated"
+          const isLost = tokens.refused === true || (isOver && !isRenewable(who, tokens))
+          return isLost ? "expired" : "authenticated"
         }).pipe(Effect.orElseSucceed((): LoginStatus => "not_authenticated"))
     }
   })

@@ -16,14 +16,17 @@ export interface Service {
   readonly open: (url: string) => Effect.Effect<void>
 }
 
+/** Nobody is there to see a page. */
+export const none: Service = { open: () => Effect.void }
+
 /**
- * Defaults to one that shows nothing: whoever begins a login gets the address and brings it to a person.
+ * Defaults to none: `login` says so, and `startLogin` gives the address to whoever can show it.
  *
  * @since 0.1.0
  * @category tags
  */
 export class Browser extends Context.Reference<Browser>()("mcp-supervisor/Browser", {
-  defaultValue: (): Service => ({ open: () => Effect.void })
+  defaultValue: (): Service => none
 }) {}
 
 /**

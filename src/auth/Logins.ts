@@ -17,6 +17,7 @@ import * as CallbackServer from "./CallbackServer.js"
 import * as Clients from "./clients.js"
 import type { ClientInfo, Credential, Pending } from "./Credential.js"
 import { connectionError, type Engine, loginError, required, storeError } from "./Engine.js"
+import * as Memory from "./Memory.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
 import * as Renewal from "./Renewal.js"
 import * as Scopes from "./scopes.js"
@@ -53,7 +54,8 @@ interface Waiting extends Started {
 
 export const make = (
   engine: Engine,
-  openUrl: (url: string) => Effect.Effect<void>
+  /** Shows a page, if somebody is there to see it. */
+  openUrl: ((url: string) => Effect.Effect<void>) | undefined
 ): Effect.Effect<Logins, never, Scope.Scope> =>
   Effect.gen(function* () {
     const callbacks = yield* CallbackServer.make
@@ -102,7 +104,7 @@ export const make = (
           const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, isTaken: false }
           waiting.set(nameOf(subject), login)
           if (listener !== undefined) yield* Scope.extend(listener.expect(state, visit(login)), scope)
-          yield* Effect.forkIn(Effect.interruptible(Effect.delay(giveUp(login), limit)), scope)
+          yield* Effect.forkIn(Effect.zipRight(Effect.interruptible(Effect.sleep(limit)), giveUp(login)), scope)
           engine.onEvent(server, "login_started")
           return login
         })
@@ -241,8 +243,7 @@ export const make = (
         const name = nameOf(login.subject)
         if (waiting.get(name) === login) waiting.delete(name)
         // not by whoever is in it: the page is still to be shown
-        engine.fork(Scope.close(login.scope, Exit.void))
-        return Effect.asVoid(Deferred.done(login.done, exit))
+        return Effect.map(Deferred.done(login.done, exit), () => void engine.fork(Scope.close(login.scope, Exit.void)))
       })
 
     /** Nobody came. A client that was not registered just now may be one that nobody knows any more. */
@@ -285,7 +286,8 @@ export const make = (
           engine.store.exclusively(subject),
           Effect.mapError((error): ConnectionError => storeError(server, error))
         )
-        memory.stepUps = memory.wanted === undefined ? 0 : memory.stepUps + 1
+        const { stepUps, wanted } = memory
+        memory.stepUps = { for: wanted, count: wanted !== undefined && stepUps.for === wanted ? stepUps.count + 1 : 1 }
         memory.wanted = undefined
         engine.onEvent(server, "login_finished")
         engine.onChange(server, false)
@@ -324,6 +326,7 @@ export const make = (
             yield* Effect.mapError(Renewal.renew(engine, subject, useless), loginError)
             return engine.onChange(subject.server, false)
           }
+          if (openUrl === undefined) return yield* failed(subject, "no_browser", nobodyLooks)
           const { isNew, login } = yield* begin(subject)
           if (isNew) yield* Effect.forkIn(openUrl(login.authorizationUrl), engine.scope)
           const abandoned = failed(subject, "interrupted", "the login was given up")
@@ -335,7 +338,7 @@ export const make = (
           if (here !== undefined) yield* end(here, failed(subject, "logged_out", "somebody logged out meanwhile"))
           const memory = engine.memoryOf(subject)
           memory.adopt(undefined)
-          memory.stepUps = 0
+          memory.stepUps = Memory.noStepUps
           yield* engine.store.exclusively(subject)(engine.store.save(subject, Option.none()))
           engine.onEvent(subject.server, "logged_out")
           engine.onChange(subject.server, true)
@@ -348,6 +351,9 @@ const failed = ({ server }: Subject, reason: string, detail: string): Exit.Exit<
   Exit.fail(new AuthError({ server, reason, detail }))
 
 const goOn = (server: string): string => `${server} can be used now. You may close this page.`
+
+const nobodyLooks =
+  "there is no browser here; begin with `startLogin` and bring its address to a person, or say with `openUrl` how pages are opened"
 
 const notACallback =
   "that is no answer to a login: paste the whole address that the browser ended at, with everything behind the question mark"

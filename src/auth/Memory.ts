@@ -25,10 +25,10 @@ export interface Memory {
   readonly changed: Effect.Effect<void>
   /** From the last refusal. */
   wish: Wish | undefined
-  /** What a login has to allow besides, by a refusal of a login that allows too little. */
+  /** What a login has to allow besides, by a refusal of a login that allows too little; empty, if the server does not say. */
   wanted: string | undefined
-  /** How many logins were made for that in a row. */
-  stepUps: number
+  /** How many logins were made in a row, and for what. */
+  stepUps: { readonly for: string | undefined; readonly count: number }
   /** Why no login can succeed with these settings, by the last one that was tried. */
   verdict: { readonly of: OAuthSettings; readonly error: ConnectionError } | undefined
   /** The token that was given to us last. */
@@ -36,6 +36,8 @@ export interface Memory {
   /** The renewal that is under way, and of which token. */
   renewal: { readonly of: string | undefined; readonly done: Deferred.Deferred<void, ConnectionError> } | undefined
 }
+
+export const noStepUps: Memory["stepUps"] = { for: undefined, count: 0 }
 
 export const make = (): Memory => {
   const listeners = new Set<() => void>()
@@ -68,7 +70,7 @@ export const make = (): Memory => {
     }),
     wish: undefined,
     wanted: undefined,
-    stepUps: 0,
+    stepUps: noStepUps,
     verdict: undefined,
     fresh: undefined,
     renewal: undefined

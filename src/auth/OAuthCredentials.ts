@@ -52,8 +52,9 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
 
     const tooLittle = (scope: string | undefined): ConnectionError => {
       const granted = tokens()?.scope
-      memory.wanted = scope
-      return memory.stepUps < maxStepUps
+      const { stepUps } = memory
+      memory.wanted = scope ?? ""
+      return stepUps.for !== memory.wanted || stepUps.count < maxStepUps
         ? required(server, "the login does not allow this", { scope })
         : required(server, "the server refuses although the login was widened, again and again", {
             scope: Scopes.union(granted, scope),

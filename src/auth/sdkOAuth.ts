@@ -278,6 +278,16 @@ export const begin = (
       state,
       ...defined({ scope, resource: discovery.resource })
     })
+    // it is handed to a browser: nothing that a browser would do other things with
+    if (
+      authorizationUrl.protocol !== "https:" &&
+      !(authorizationUrl.protocol === "http:" && isLoopback(authorizationUrl.href))
+    ) {
+      throw refused(
+        "insecure_authorization_endpoint",
+        "the address to log in at is not encrypted, so nobody is sent there"
+      )
+    }
     return { authorizationUrl: authorizationUrl.href, codeVerifier }
   })
 

@@ -117,6 +117,10 @@ describe("messages", () => {
       "files: login failed (access_denied): they said no"
     ],
     [
+      new Errors.AuthError({ server, reason: "unavailable", detail: "nobody answers" }),
+      "files: credentials cannot be had right now: nobody answers"
+    ],
+    [
       new Errors.NetworkFailed({ server, code: "ECONNREFUSED", permanent: false, detail: "port 1" }),
       'files: cannot be reached (ECONNREFUSED: port 1); check "url", the network and proxies'
     ],
@@ -216,6 +220,7 @@ describe("a failure", () => {
     [new Errors.HealthCheckFailed({ server, after: 1 }), "transient"],
     [new Errors.HandshakeRefused({ server, code: -32_603, detail: "boom" }), "transient"],
     [new Errors.AuthError({ server, reason: "issuer_mismatch", detail: "another issuer" }), "permanent"],
+    [new Errors.AuthError({ server, reason: "unavailable", detail: "nobody answers" }), "transient"],
     [new Errors.UnexpectedFailure({ server, detail: "boom" }), "transient"]
   ] as const)("%s is %s", (error, kind) => {
     const failure = Failure.fromError(error)

@@ -416,6 +416,18 @@ describe("a change", () => {
   })
 })
 
+describe("a login", () => {
+  it("can be of use to a remote server that is not told itself what to send", () => {
+    assert.isTrue(ServerConfig.allowsLogin(remote()))
+    assert.isTrue(ServerConfig.allowsLogin(remote({ headers: { "x-key": "a" } })))
+    assert.isFalse(ServerConfig.allowsLogin(remote({ oauth: false })))
+    assert.isFalse(ServerConfig.allowsLogin(remote({ headers: { AUTHORIZATION: "Bearer a" } })))
+    assert.isFalse(ServerConfig.allowsLogin(config({ url: "https://user:password@example.com" })))
+    assert.isFalse(ServerConfig.allowsLogin(config({ command: "node" })))
+    assert.isTrue(ServerConfig.allowsLogin({ ...remote(), url: "not an address" }))
+  })
+})
+
 describe("the settings of a life", () => {
   it("are taken from the config", () => {
     const decoded = config({ command: "x", lazy: true, replace: "stop-first", timeout: { call: 7 } })

@@ -1,28 +1,14 @@
 import { assert, describe } from "@effect/vitest"
-import { Clock, Duration, Effect, Either, Option } from "effect"
+import { Clock, Effect, Either, Option } from "effect"
 import * as Engine from "../../src/auth/Engine.js"
 import * as FileStore from "../../src/auth/CredentialStore/file.js"
 import * as OAuthCredentials from "../../src/auth/OAuthCredentials.js"
 import { subjectOf } from "../../src/auth/Subject.js"
 import * as ServerConfig from "../../src/domain/ServerConfig.js"
 import { authServer, type Fault, person, protectedServer } from "./support/authServer.js"
+import { hasty } from "./support/hasty.js"
 import { entryFor, kept, superviseBoth } from "./support/loggedIn.js"
 import { awaitStatus, live, temporaryDirectory } from "./support/supervised.js"
-
-/** A clock that runs so many times as fast. */
-const hasty = (factor: number): Clock.Clock => {
-  const real = Clock.make()
-  const start = Date.now()
-  const now = () => start + (Date.now() - start) * factor
-  return {
-    ...real,
-    unsafeCurrentTimeMillis: now,
-    currentTimeMillis: Effect.sync(now),
-    unsafeCurrentTimeNanos: () => BigInt(Math.round(now() * 1e6)),
-    currentTimeNanos: Effect.sync(() => BigInt(Math.round(now() * 1e6))),
-    sleep: (duration) => real.sleep(Duration.millis(Duration.toMillis(duration) / factor))
-  }
-}
 
 const factor = 4320
 const hour = 3_600_000

@@ -1,7 +1,13 @@
 import { createServer } from "node:net"
 import { assert, describe } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Either, Fiber, Option } from "effect"
+import { makeMemory } from "../../src/auth/CredentialStore/port.js"
+import * as Engine from "../../src/auth/Engine.js"
+import * as Logins from "../../src/auth/Logins.js"
+import { subjectOf } from "../../src/auth/Subject.js"
+import * as ServerConfig from "../../src/domain/ServerConfig.js"
 import { authServer, person, protectedServer } from "./support/authServer.js"
+import { hasty } from "./support/hasty.js"
 import { entryFor, fileIn, kept, superviseBoth } from "./support/loggedIn.js"
 import { eventually, textOf } from "./support/session.js"
 import { awaitStatus, eventsUntil, freePort, live, temporaryDirectory } from "./support/supervised.js"
@@ -489,6 +495,38 @@ describe.concurrent("without a browser", () => {
       yield* eventually(() => somebody.opened.length === 1)
       yield* Fiber.interrupt(fiber)
       yield* eventuallyClosed(entry.oauth.callbackPort)
+    })
+  )
+})
+
+describe.concurrent("a login that nobody comes back from", () => {
+  live(
+    "pain 38: ends after 5 minutes, lets go of its port, and the next one registers anew",
+    Effect.gen(function* () {
+      const as = yield* authServer()
+      const rs = yield* protectedServer(as)
+      const entry = yield* entryFor(rs.url)
+      const config = Option.getOrThrow(Either.getOrThrow(ServerConfig.decode("it", entry)).config)
+      const subject = subjectOf("it", config as ServerConfig.Remote)!
+      const clientInfo = { name: "test", version: "1" }
+      const store = makeMemory()
+      const somebody = person()
+      const make = Effect.gen(function* () {
+        const engine = yield* Engine.make({ store, clientInfo, onEvent: () => {}, onChange: () => {} })
+        return yield* Logins.make(engine, somebody.openUrl)
+      })
+      const logins = yield* make
+      yield* logins.login(subject)
+      as.switches.person = "waits"
+      // a minute in a moment
+      const error = yield* Effect.withClock(Effect.flip(logins.login(subject)), hasty(3000))
+      assert.deepInclude(error, { _tag: "AuthError", reason: "timeout" })
+      yield* eventuallyClosed(entry.oauth.callbackPort)
+      assert.isDefined(Option.getOrThrow(yield* store.load(subject)).tokens)
+      assert.strictEqual(as.asked("/register").length, 1)
+      as.switches.person = "agrees"
+      yield* logins.login(subject)
+      assert.strictEqual(as.asked("/register").length, 2)
     })
   )
 })

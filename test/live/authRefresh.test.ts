@@ -150,7 +150,7 @@ describe.concurrent("a refresh", () => {
       assert.strictEqual((yield* supervisor.connect("it")).status, "needs_auth")
       assert.strictEqual((yield* supervisor.restart("it")).status, "needs_auth")
       assert.strictEqual(as.asked("/token").length, asked)
-      assert.strictEqual(yield* auth.status("it"), "authenticated")
+      assert.strictEqual(yield* auth.status("it"), "expired")
       assert.strictEqual(somebody.opened.length, 1)
       assert.strictEqual((yield* auth.login("it")).status, "connected")
     })

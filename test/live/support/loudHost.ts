@@ -4,7 +4,7 @@
  * secret of a client.
  */
 import { inspect } from "node:util"
-import { Cause, Context, Effect, Layer, Logger, LogLevel, Option, Stream, Tracer } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Logger, LogLevel, Option, Stream, Tracer } from "effect"
 import * as McpAuth from "../../../src/auth/McpAuth.js"
 import * as McpSupervisor from "../../../src/McpSupervisor.js"
 
@@ -37,7 +37,9 @@ const tracer = Tracer.make({
       event: (event, _, attributes) =>
         void process.stdout.write(`span ${name} ${event} ${JSON.stringify(attributes)}\n`),
       addLinks: () => {},
-      end: (_, exit) => void process.stdout.write(`span ${name} ${inspect(exit, { depth: 20 })}\n`)
+      // what came of it is told of failures only
+      end: (_, exit) =>
+        void (Exit.isFailure(exit) && process.stdout.write(`span ${name} ${inspect(exit, { depth: 20 })}\n`))
     }
   },
   context: (run) => run()
