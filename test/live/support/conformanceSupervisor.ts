@@ -135,7 +135,7 @@ const program = Effect.gen(function* () {
   let status = first?.status
   // a server may change its mind about who has to be asked
   for (let logins = 0; status?.status === "needs_auth" && logins < 3; logins += 1) status = yield* auth.login("it")
-  if (status?.status !== "connected") return yield* Effect.fail(new Error(JSON.stringify(status)))
+  if (status?.status !== "connected") return yield* Effect.dieMessage(JSON.stringify(status))
   yield* useEverything({ supervisor, auth })
 }).pipe(Effect.scoped, Effect.provide(Logger.remove(Logger.defaultLogger)))
 

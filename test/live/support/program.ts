@@ -9,8 +9,8 @@ export interface Program {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
   readonly lines: Array<string>
   readonly errors: () => string
-  /** The first line from now on that fits; fails when it ends before. */
-  readonly line: (matches: (line: string) => boolean) => Effect.Effect<string, Error>
+  /** The first line from now on that fits; dies if it ends before. */
+  readonly line: (matches: (line: string) => boolean) => Effect.Effect<string>
   readonly exit: Effect.Effect<number | null>
 }
 
@@ -37,7 +37,7 @@ export const program = (file: string, ...args: ReadonlyArray<string>): Effect.Ef
               reader.on("line", (line) => {
                 if (matches(line)) resume(Effect.succeed(line))
               })
-              void exited.then(() => resume(Effect.fail(new Error(`it ended: ${texts()}`))))
+              void exited.then(() => resume(Effect.dieMessage(`it ended: ${texts()}`)))
             }),
           exit: Effect.promise(() => exited)
         }
