@@ -5,13 +5,13 @@
 import type { FetchLike } from "@modelcontextprotocol/client"
 import type { HttpClient, HttpRequest } from "../connection/HttpClient.js"
 
-/** Milliseconds one answer may take. */
-const timeout = 20_000
+/** Milliseconds one answer may take, unless somebody says otherwise. */
+const longest = 20_000
 
 const maxBytes = 1024 * 1024
 
 export const make =
-  (client: HttpClient, userAgent: string): FetchLike =>
+  (client: HttpClient, userAgent: string, timeout = longest): FetchLike =>
   (url, init = {}) =>
     new Promise((resolve, reject) => {
       const chunks: Array<Buffer> = []

@@ -45,7 +45,10 @@ export interface Desired {
 export interface Options<R = never> extends Omit<Desired, "permission" | "untrusted" | "unreadable"> {
   /** Where things are kept between two runs. Used by `layerNode` only; defaults to the platform's place for such data. */
   readonly stateDir?: string | undefined
-  /** How we introduce ourselves. Used by `layerNode` only; defaults to `mcp-supervisor` and its version. */
+  /**
+   * How we introduce ourselves to authorization servers and, with `layerNode`, to servers. Defaults to `mcp-supervisor` and its
+   * version.
+   */
   readonly clientInfo?: { readonly name: string; readonly version: string } | undefined
   /** The directories servers are told about unless their config says otherwise. Defaults to the working directory. */
   readonly roots?: ReadonlyArray<string> | undefined
