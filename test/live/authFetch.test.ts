@@ -19,9 +19,7 @@ describe.concurrent("what is asked of an authorization server", () => {
     Effect.gen(function* () {
       const slow = yield* Raw.serve(() => {})
       const fetch = yield* fetchOf(50)
-      const failure = classify(
-        yield* Effect.flip(Effect.tryPromise({ try: () => fetch(slow.url), catch: (error) => error }))
-      )
+      const failure = yield* Effect.flip(Effect.tryPromise({ try: () => fetch(slow.url), catch: classify }))
       assert.strictEqual(failure.kind, "unavailable")
       assert.include(failure.detail, "ETIMEDOUT")
     })
@@ -32,9 +30,7 @@ describe.concurrent("what is asked of an authorization server", () => {
     Effect.gen(function* () {
       const talkative = yield* Raw.serve((_, response) => void response.end("x".repeat(2 * 1024 * 1024)))
       const fetch = yield* fetchOf()
-      const failure = classify(
-        yield* Effect.flip(Effect.tryPromise({ try: () => fetch(talkative.url), catch: (error) => error }))
-      )
+      const failure = yield* Effect.flip(Effect.tryPromise({ try: () => fetch(talkative.url), catch: classify }))
       assert.strictEqual(failure.kind, "unavailable")
       assert.include(failure.detail, "EMSGSIZE")
     })
