@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import { homedir } from "node:os"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as HashSet from "effect/HashSet"
@@ -12,12 +13,15 @@ import * as Logger from "effect/Logger"
 import * as Browser from "./auth/Browser.js"
 import * as CredentialStore from "./auth/CredentialStore.js"
 import type { McpAuth } from "./auth/McpAuth.js"
+import * as Stream from "effect/Stream"
+import * as ConfigFiles from "./config/ConfigFiles.js"
 import * as Connector from "./connection/Connector.js"
 import * as FileChildLedger from "./connection/FileChildLedger.js"
+import type { Desired } from "./domain/Desired.js"
 import type { InvalidConfig } from "./domain/Errors.js"
+import { defaultStateDir } from "./domain/stateDir.js"
 import * as FileCatalogStore from "./supervision/FileCatalogStore.js"
-import type { McpSupervisor, Options } from "./supervision/model.js"
-import { defaultStateDir } from "./supervision/stateDir.js"
+import { McpSupervisor as Tag, type McpSupervisor, type Options, type Shape } from "./supervision/model.js"
 import { layer } from "./supervision/Supervisor.js"
 
 export * from "./supervision/model.js"
@@ -59,6 +63,53 @@ const stateDirOf = ({ stateDir }: { readonly stateDir?: string | undefined }): E
         Effect.try(() => defaultStateDir(process.env, process.platform, homedir)),
         () => Effect.as(Effect.logWarning("mcp.state.unavailable"), undefined)
       )
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ConfigOptions<R = never> extends Options<R> {
+  /** Where projects are looked for, and where servers run that do not say otherwise. Defaults to the working directory. */
+  readonly cwd?: string | undefined
+  /** Further config files, trusted, above all others. Each has to be there. Defaults to none. */
+  readonly files?: ReadonlyArray<string> | undefined
+  /** Whether changes of the files are followed. Defaults to true. */
+  readonly watch?: boolean | undefined
+}
+
+/**
+ * Everything for Node, from [config files](../docs/configuration.md), followed while they change. What the options themselves
+ * say (`servers`, `defaults`, `tools`, `agents`) is the lowest layer. A file that comes to be no use leaves what runs as it is
+ * and is reported as `ConfigRejected`; `restart` reads all files again first. Fails if a file is no use from the start, unless
+ * it came with a project: nobody has to be able to start there.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig = <R = never>(
+  options: ConfigOptions<R> = {}
+): Layer.Layer<McpSupervisor | McpAuth, InvalidConfig, R> => {
+  const { agents, cwd, defaults, files, servers, stateDir, tools, watch = true, ...rest } = options
+  const program = { agents, defaults, servers, tools }
+  return Layer.scopedContext(
+    Effect.gen(function* () {
+      const { changes, first, problems, reload } = yield* ConfigFiles.following(
+        { cwd, files, stateDir, program },
+        watch
+      )
+      const wanted: Options<R> = { roots: cwd === undefined ? undefined : [cwd], ...rest, ...first.desired, stateDir }
+      const context = yield* Layer.build(layerNode(wanted))
+      const supervisor = Context.get(context, Tag)
+      // what is wrong is published by the one who is asked to apply it
+      const apply = (desired: Desired) => Effect.ignore(supervisor.reconcile(desired))
+      for (const rejected of problems) yield* apply({ rejected })
+      yield* Effect.forkScoped(Stream.runForEach(changes, apply))
+      const restart: Shape["restart"] = (name) =>
+        Effect.zipRight(Effect.flatMap(reload, apply), supervisor.restart(name))
+      return Context.add(context, Tag, { ...supervisor, restart })
+    })
+  ).pipe(Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout))
+}
 
 /** What a program prints is its own business: where nobody chose how to log, our log goes to stderr. */
 const awayFromStdout = (loggers: HashSet.HashSet<Logger.Logger<unknown, unknown>>) =>

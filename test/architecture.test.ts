@@ -78,6 +78,7 @@ const pure = new Set([
   "effect/SchemaAST",
   "leven",
   "node:crypto",
+  "node:path",
   "picomatch"
 ])
 

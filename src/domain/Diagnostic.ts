@@ -18,7 +18,11 @@ export const Diagnostic = Schema.Struct({
   /** The tool, resource or prompt it is about. */
   subject: Schema.optional(Schema.String),
   /** The way to the value it is about. */
-  path: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.NonNegativeInt)))
+  path: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.NonNegativeInt))),
+  /** Where it was written, if it comes from a text; lines and columns from 1. */
+  file: Schema.optional(Schema.String),
+  line: Schema.optional(Schema.Number),
+  column: Schema.optional(Schema.Number)
 }).annotations({ identifier: "Diagnostic" })
 
 /**

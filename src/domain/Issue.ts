@@ -18,7 +18,13 @@ export const Issue = Schema.Struct({
   /** The type of what is there instead, never the value. */
   found: Schema.String,
   /** What to do about it, where that can be said. */
-  hint: Schema.optional(Schema.String)
+  hint: Schema.optional(Schema.String),
+  /** Where it was written, if it comes from a text: the file, or what else the text is called. */
+  file: Schema.optional(Schema.String),
+  /** From 1. */
+  line: Schema.optional(Schema.Number),
+  /** From 1. */
+  column: Schema.optional(Schema.Number)
 }).annotations({ identifier: "Issue" })
 
 /**
@@ -80,8 +86,17 @@ const renderStep = (step: string | number): string => {
  * @since 0.1.0
  * @category describing
  */
-export const render = ({ expected, found, hint, path }: Issue): string =>
-  `${renderPath(path)}: expected ${expected}, found ${found}${hint === undefined ? "" : ` (${hint})`}`
+export const render = (issue: Issue): string => {
+  const { expected, found, hint, path } = issue
+  return `${renderPlace(issue)}${renderPath(path)}: expected ${expected}, found ${found}${hint === undefined ? "" : ` (${hint})`}`
+}
+
+/** As compilers write it, so that terminals and editors make a link of it. */
+const renderPlace = ({ column, file, line }: Issue): string =>
+  [file, line, column]
+    .filter((part) => part !== undefined)
+    .map((part) => `${part}:`)
+    .join("") + (file === undefined ? "" : " ")
 
 /**
  * @since 0.1.0

@@ -31,6 +31,7 @@ export const resolve = (given: Desired): Either.Either<Wanted, InvalidConfig> =>
   Either.gen(function* () {
     const whatever = Object.fromEntries(yield* whole(entriesOf(given, [])))
     const desired: { readonly [Key in keyof Desired]: unknown } = whatever
+    if (desired.rejected instanceof InvalidConfig) return yield* Either.left(desired.rejected)
     const { defaults, warnings } = yield* decodeDefaults(desired.defaults)
     const tools = yield* whole(globsOf(desired.tools, ["tools"]))
     const agents = yield* whole(agentsOf(desired.agents))

@@ -7,6 +7,7 @@ import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type * as Stream from "effect/Stream"
 import type { Catalog } from "../domain/Catalog.js"
+import type { Desired } from "../domain/Desired.js"
 import type * as Errors from "../domain/Errors.js"
 import type { Plan } from "../domain/Plan.js"
 import type * as Protocol from "../domain/Protocol.js"
@@ -14,35 +15,14 @@ import type * as ServerConfig from "../domain/ServerConfig.js"
 import type { ServerEvent } from "../domain/ServerEvent.js"
 import type { ServerSnapshot } from "../domain/ServerSnapshot.js"
 import type { ServerStatus } from "../domain/ServerStatus.js"
-import type * as ToolName from "../domain/ToolName.js"
 
-/**
- * A set of servers as somebody wants it, and what applies to all of them.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Desired {
-  readonly servers?: Readonly<Record<string, ServerConfig.Input>> | undefined
-  /** For keys that a server's entry leaves out. */
-  readonly defaults?: ServerConfig.Defaults | undefined
-  /** Patterns on `server_tool`: true offers, false hides, the last match wins. Defaults to all offered. */
-  readonly tools?: ToolName.Globs | undefined
-  /** What single agents see, after all other patterns. */
-  readonly agents?: Readonly<Record<string, { readonly tools?: ToolName.Globs | undefined }>> | undefined
-  /** Rules for what may be called without asking. They are carried, not applied yet. */
-  readonly permission?: unknown
-  /** Servers whose declaration nobody has approved yet: they are shown as disabled, and never started. */
-  readonly untrusted?: ReadonlyArray<string> | undefined
-  /** Servers whose declaration could not be read as far as an entry: they are shown as failed, and never started. */
-  readonly unreadable?: Readonly<Record<string, Errors.InvalidConfig>> | undefined
-}
+export type { Desired } from "../domain/Desired.js"
 
 /**
  * @since 0.1.0
  * @category models
  */
-export interface Options<R = never> extends Omit<Desired, "permission" | "untrusted" | "unreadable"> {
+export interface Options<R = never> extends Omit<Desired, "permission" | "untrusted" | "unreadable" | "rejected"> {
   /** Where things are kept between two runs. Used by `layerNode` only; defaults to the platform's place for such data. */
   readonly stateDir?: string | undefined
   /**

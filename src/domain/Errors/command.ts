@@ -52,6 +52,26 @@ export class InvalidConfig extends Schema.TaggedError<InvalidConfig>("mcp-superv
 }
 
 /**
+ * A config file was left as it was: it cannot be read, cannot be written, or cannot be changed without changing more than was
+ * asked for.
+ *
+ * @since 0.1.0
+ * @category command errors
+ */
+export class EditRefused extends Schema.TaggedError<EditRefused>("mcp-supervisor/EditRefused")("EditRefused", {
+  file: Schema.String,
+  /** Why, and what to do instead. */
+  reason: Schema.String,
+  /** What is wrong with the file as it is. */
+  issues: Schema.Array(Issue)
+}) {
+  override get message(): string {
+    const details = this.issues.length === 0 ? "" : `: ${renderAll(this.issues)}`
+    return `${this.file} was not changed: ${this.reason}${details}`
+  }
+}
+
+/**
  * Servers marked `required` are not connected.
  *
  * @since 0.1.0

@@ -1,0 +1,192 @@
+/**
+ * What one layer says: servers, and what applies to all of them.
+ */
+import * as Either from "effect/Either"
+import type { Diagnostic } from "../domain/Diagnostic.js"
+import { describeType, type Issue, renderPath } from "../domain/Issue.js"
+import { nearest } from "../domain/nearest.js"
+import { spell } from "./dialect.js"
+import * as Entry from "./Entry.js"
+import { hasPlaceholder } from "./interpolate.js"
+import { issueAt, type Layer, place } from "./Layer.js"
+import { parse } from "./parse.js"
+import type { Text } from "./Text.js"
+import * as Tree from "./Tree.js"
+
+export interface Content {
+  readonly layer: Layer
+  readonly servers: ReadonlyMap<string, Entry.Entry>
+  /** `tools`, `agent`, `permission` and `experimental.mcp_timeout`, as far as they are there. */
+  readonly settings: Tree.Branch
+  readonly diagnostics: ReadonlyArray<Diagnostic>
+}
+
+/** The keys that hold servers, the one that wins last. `mcp_servers` is how Codex spells it. */
+const serverKeys = ["mcp_servers", "servers", "mcpServers", "mcp"] as const
+
+/** What a text says, or why it is of no use as a whole. A bad entry costs its own server only, and is found out later. */
+export const read = (layer: Layer, text: Text): Either.Either<Content, ReadonlyArray<Issue>> =>
+  Either.flatMap(parse(text, layer), ({ duplicates, tree }) =>
+    Either.map(ofTree(layer, tree), (content) => ({
+      ...content,
+      diagnostics: [
+        ...duplicates.map(({ offset, path }) =>
+          remark({ layer, path, offset }, "duplicate_key", `${renderPath(path)} is given twice; the later one holds`)
+        ),
+        ...content.diagnostics
+      ]
+    }))
+  )
+
+export const ofTree = (layer: Layer, tree: Tree.Tree): Either.Either<Content, ReadonlyArray<Issue>> => {
+  if (!Tree.isBranch(tree)) return Either.left([wrong(tree, "an object")])
+  const issues: Array<Issue> = []
+  const diagnostics: Array<Diagnostic> = []
+  const servers = new Map<string, Entry.Entry>()
+  for (const key of serverKeys) {
+    for (const [name, value] of serversUnder(tree, key, issues)) {
+      const { notes, tree } = spell(value)
+      for (const note of notes) {
+        const origin = Tree.find(value, [note.key]).tree.origin
+        diagnostics.push({ ...remark(origin, "not_taken_over", `"${note.key}": ${note.message}`), subject: name })
+      }
+      if (servers.has(name)) {
+        diagnostics.push(
+          remark(value.origin, "duplicate_server", `"${name}" is declared under several keys; this one holds`)
+        )
+      }
+      servers.set(name, Entry.make(tree))
+    }
+  }
+  const settings = settingsOf(tree, issues)
+  if (issues.length > 0) return Either.left(issues)
+  diagnostics.push(...misspelled(tree))
+  return Either.right(
+    layer.kind === "organisation"
+      ? restricted({ layer, servers, settings, diagnostics })
+      : { layer, servers, settings, diagnostics }
+  )
+}
+
+const wrong = ({ origin, ...tree }: Tree.Tree, expected: string): Issue =>
+  issueAt(origin, { expected, found: describeType(Tree.toPlain({ origin, ...tree } as Tree.Tree)) })
+
+export const remark = (origin: Tree.Origin, code: string, message: string): Diagnostic => ({
+  severity: "warning",
+  code,
+  message,
+  path: origin.path,
+  ...place(origin)
+})
+
+const serversUnder = (
+  document: Tree.Branch,
+  key: (typeof serverKeys)[number],
+  issues: Array<Issue>
+): Iterable<readonly [string, Tree.Tree]> => {
+  const found = document.fields.get(key)
+  if (found === undefined) return []
+  if (!Tree.isBranch(found)) {
+    issues.push(wrong(found, "an object of servers by name"))
+    return []
+  }
+  if (key !== "mcp") return found.fields
+  const nested = found.fields.get("servers")
+  // VS Code's settings hold servers a level deeper
+  if (
+    Tree.isBranch(nested) &&
+    !Entry.isDefinition(Entry.make(nested)) &&
+    [...nested.fields.values()].every(Tree.isBranch)
+  ) {
+    return nested.fields
+  }
+  // Gemini's settings hold lists of names there
+  return document.fields.has("mcpServers")
+    ? [...found.fields].filter(([, value]) => Tree.isBranch(value))
+    : found.fields
+}
+
+/** Keys of Gemini's `tools`, which is not about patterns. */
+const foreignTools = new Set(["allowed", "callCommand", "core", "discoveryCommand", "exclude", "sandbox", "shell"])
+
+const settingsOf = (document: Tree.Branch, issues: Array<Issue>): Tree.Branch => {
+  const settings = new Map<string, Tree.Tree>()
+  const keep = (key: string, value: Tree.Tree | undefined) => {
+    if (value !== undefined) settings.set(key, value)
+  }
+  const tools = document.fields.get("tools")
+  const isForeign = Tree.isBranch(tools) && [...tools.fields.keys()].some((key) => foreignTools.has(key))
+  if (!isForeign) keep("tools", globs(tools, issues))
+  keep("agent", agents(document.fields.get("agent"), issues))
+  keep("permission", document.fields.get("permission"))
+  const experimental = document.fields.get("experimental")
+  // hosts have a key of that name with other things in it, or a switch
+  if (Tree.isBranch(experimental)) keep("mcp_timeout", experimental.fields.get("mcp_timeout"))
+  return Tree.branch(settings, document.origin)
+}
+
+const globs = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tree | undefined => {
+  if (tree === undefined) return undefined
+  if (!Tree.isBranch(tree)) issues.push(wrong(tree, "an object of patterns and booleans"))
+  else {
+    for (const offered of tree.fields.values()) {
+      if (offered._tag !== "Leaf" || typeof offered.value !== "boolean") issues.push(wrong(offered, "a boolean"))
+    }
+  }
+  return tree
+}
+
+/** Of each agent, only its tools are ours. */
+const agents = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tree | undefined => {
+  if (tree === undefined) return undefined
+  if (!Tree.isBranch(tree)) {
+    issues.push(wrong(tree, "an object of agents by name"))
+    return undefined
+  }
+  const fields = Array.from(tree.fields).flatMap(([name, agent]) => {
+    if (!Tree.isBranch(agent)) {
+      issues.push(wrong(agent, "an object"))
+      return []
+    }
+    const tools = globs(agent.fields.get("tools"), issues)
+    return [[name, { ...agent, fields: new Map(tools === undefined ? [] : [["tools", tools]]) }] as const]
+  })
+  return { ...tree, fields: new Map(fields) }
+}
+
+/** A file without servers may have them under a key that is nearly right. */
+const misspelled = (document: Tree.Branch): ReadonlyArray<Diagnostic> => {
+  if (serverKeys.some((key) => document.fields.has(key))) return []
+  return Array.from(document.fields).flatMap(([key, { origin }]) => {
+    const guess = key.length > 2 && key !== "experimental" ? nearest(key, serverKeys) : undefined
+    return guess === undefined ? [] : [remark(origin, "unknown_key", `unknown key ${key}; did you mean "${guess}"?`)]
+  })
+}
+
+/** An organisation may point to servers. It may neither start programs here nor look at what is here. */
+const restricted = (content: Content): Content => {
+  const diagnostics = [...content.diagnostics]
+  const servers = new Map<string, Entry.Entry>()
+  const refuse = (name: string, { origin }: Tree.Tree, why: string) => {
+    diagnostics.push({ ...remark(origin, "organisation_refused", `"${name}" was left out: ${why}`), subject: name })
+  }
+  for (const [name, entry] of content.servers) {
+    const { tree } = entry
+    const isLocal = Tree.isBranch(tree) && Entry.ownKeys.local.some((key) => tree.fields.has(key))
+    if (isLocal || Entry.kindOf(tree) === "local")
+      refuse(name, tree, "an organisation's document may not start programs")
+    else if (usesPlaceholders(tree)) refuse(name, tree, "an organisation's document may not use variables or files")
+    else servers.set(name, entry)
+  }
+  const settings = usesPlaceholders(content.settings) ? { ...content.settings, fields: new Map() } : content.settings
+  if (settings !== content.settings) {
+    const message = "settings were left out: an organisation's document may not use variables or files"
+    diagnostics.push(remark(settings.origin, "organisation_refused", message))
+  }
+  return { ...content, servers, settings, diagnostics }
+}
+
+const usesPlaceholders = (tree: Tree.Tree): boolean =>
+  Array.from(Tree.leaves(tree)).some(
+    ([, leaf]) => leaf._tag === "Leaf" && typeof leaf.value === "string" && hasPlaceholder(leaf.value)
+  )

@@ -1,0 +1,138 @@
+/**
+ * Tells when one of some files may have changed. Directories are watched, not files: a file that is replaced, as editors and
+ * tools do, is another file afterwards, and watching the old one says nothing any more.
+ */
+import { type FSWatcher, watch } from "node:fs"
+import { lstat, readlink } from "node:fs/promises"
+import { dirname, join, parse, resolve, sep } from "node:path"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+/** A name to look out for in a directory. */
+interface Point {
+  readonly directory: string
+  readonly name: string
+}
+
+export interface DirectoryWatch {
+  /** Looks out for these from now on. Gives whether something new is looked at, which may have changed just before. */
+  readonly update: (paths: ReadonlyArray<string>) => Effect.Effect<boolean>
+  /** Whether something cannot be watched, and has to be looked at from time to time. */
+  readonly isDeaf: () => boolean
+}
+
+interface Watched {
+  readonly watcher: FSWatcher
+  readonly identity: string
+  names: ReadonlySet<string>
+}
+
+export const make = (onChange: () => void): Effect.Effect<DirectoryWatch, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const all = new Map<string, Watched>()
+    let deaf = false
+    let closed = false
+
+    const close = (directory: string) => {
+      all.get(directory)?.watcher.close()
+      all.delete(directory)
+    }
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        closed = true
+        for (const directory of all.keys()) close(directory)
+      })
+    )
+
+    const open = (directory: string, identity: string, names: ReadonlySet<string>) => {
+      try {
+        const watcher = watch(directory, { persistent: false }, (_event, name) => {
+          // some systems do not say which
+          if (name === null || all.get(directory)?.names.has(name)) onChange()
+        })
+        watcher.on("error", () => {
+          close(directory)
+          onChange()
+        })
+        all.set(directory, { watcher, identity, names })
+      } catch {
+        // there are limits to how much can be watched, and file systems where nothing can
+        deaf = true
+      }
+    }
+
+    const update = async (paths: ReadonlyArray<string>): Promise<boolean> => {
+      const look = looking()
+      const points = (await Promise.all(paths.map((path) => pointsOf(look, path)))).flat()
+      const wanted = new Map<string, Set<string>>()
+      for (const { directory, name } of points) wanted.set(directory, (wanted.get(directory) ?? new Set()).add(name))
+      let isNew = false
+      deaf = false
+      for (const directory of [...all.keys()]) if (!wanted.has(directory)) close(directory)
+      for (const [directory, names] of wanted) {
+        const found = await look(directory)
+        const identity = found === undefined ? "" : `${found.dev}:${found.ino}`
+        const present = all.get(directory)
+        if (closed) return false
+        if (present !== undefined && present.identity === identity) present.names = names
+        else {
+          close(directory)
+          open(directory, identity, names)
+          isNew = true
+        }
+      }
+      return isNew
+    }
+
+    return {
+      update: (paths) => Effect.promise(() => update(paths).catch(() => false)),
+      isDeaf: () => deaf
+    }
+  })
+
+type Look = (
+  path: string
+) => Promise<{ readonly dev: number; readonly ino: number; readonly link: boolean } | undefined>
+
+/** Looks at each path once. */
+const looking = (): Look => {
+  const seen = new Map<string, ReturnType<Look>>()
+  return (path) => {
+    const found =
+      seen.get(path) ??
+      lstat(path).then(
+        (stats) => ({ dev: stats.dev, ino: stats.ino, link: stats.isSymbolicLink() }),
+        () => undefined
+      )
+    seen.set(path, found)
+    return found
+  }
+}
+
+/** More links than any system follows. */
+const maxLinks = 40
+
+/**
+ * Where a change would show: the file in its directory, that directory in the one above, every link on the way (a mounted
+ * configuration is changed by turning a link to another directory), and the first part of the path that is not there yet.
+ */
+const pointsOf = async (look: Look, path: string, links = 0): Promise<ReadonlyArray<Point>> => {
+  const { root } = parse(path)
+  const parts = path.slice(root.length).split(sep)
+  const points: Array<Point> = []
+  let directory = root
+  for (const [index, name] of parts.entries()) {
+    const here = join(directory, name)
+    const found = await look(here)
+    if (found === undefined) return [...points, { directory, name }]
+    if (found.link && links < maxLinks) {
+      const target = await readlink(here).catch(() => undefined)
+      if (target === undefined) return [...points, { directory, name }]
+      const onward = join(resolve(dirname(here), target), ...parts.slice(index + 1))
+      return [...points, { directory, name }, ...(await pointsOf(look, onward, links + 1))]
+    }
+    if (index >= parts.length - 2) points.push({ directory, name })
+    directory = here
+  }
+  return points
+}

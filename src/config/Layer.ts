@@ -1,0 +1,64 @@
+/**
+ * Where configuration comes from, from the lowest to the highest.
+ */
+import { dirname } from "node:path"
+import type { Issue } from "../domain/Issue.js"
+import { type Place, placeOf, type Text } from "./Text.js"
+import type { Origin, Path } from "./Tree.js"
+
+/**
+ * What a layer is, from the lowest to the highest:
+ *
+ * - `program`: what the program itself asks for
+ * - `organisation`: the document that `MCP_SUPERVISOR_DEFAULTS_URL` names
+ * - `global`: the user's own file
+ * - `environment`: the file that `MCP_SUPERVISOR_CONFIG` names
+ * - `project`: `mcp-supervisor.{json,jsonc,toml}`, from the repository's root down to the working directory
+ * - `projectDirectory`: `.mcp-supervisor/config.{json,jsonc,toml}`, likewise
+ * - `file`: files that were named explicitly
+ * - `inline`: `MCP_SUPERVISOR_CONFIG_CONTENT`
+ * - `managed`: the administrator's file
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type LayerKind =
+  | "program"
+  | "organisation"
+  | "global"
+  | "environment"
+  | "project"
+  | "projectDirectory"
+  | "file"
+  | "inline"
+  | "managed"
+
+export interface Layer {
+  readonly kind: LayerKind
+  /** The file, the address, or the variable. */
+  readonly name: string
+  /** What relative paths in it are relative to. */
+  readonly directory: string
+  /** Absent for what was not read from a text. */
+  readonly text?: Text | undefined
+}
+
+export const ofFile = (kind: LayerKind, text: Text): Layer => ({
+  kind,
+  name: text.name,
+  directory: dirname(text.name),
+  text
+})
+
+/** Whether somebody has to approve of what it says: a project's files came with the project. */
+export const needsTrust = ({ kind }: Layer): boolean => kind === "project" || kind === "projectDirectory"
+
+export const place = ({ layer, offset }: Origin): Place =>
+  layer.text === undefined ? { file: layer.name } : placeOf(layer.text, offset)
+
+/** An issue with the place of the value that it is about. */
+export const issueAt = (origin: Origin, issue: Omit<Issue, "path">, rest: Path = []): Issue => ({
+  ...issue,
+  path: [...origin.path, ...rest],
+  ...place(origin)
+})

@@ -1,0 +1,113 @@
+/**
+ * The document of an organisation: fetched over HTTP, kept in the state directory, never waited for at the start.
+ */
+import { join } from "node:path"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import * as Files from "./files.js"
+import type { Surroundings } from "./Host.js"
+
+const version = 1
+
+const Kept = Schema.parseJson(
+  Schema.Struct({
+    version: Schema.Literal(version),
+    url: Schema.String,
+    /** Milliseconds since 1970. */
+    fetchedAt: Schema.Number,
+    text: Schema.String
+  })
+)
+
+const maxBytes = 1024 * 1024
+
+/** How long an answer may take. */
+const budget = "5 seconds"
+
+export const fileIn = (stateDir: string): string => join(stateDir, "organisation.json")
+
+/** The address of the document, if there is one to be asked for. Without a path, where such documents are by convention. */
+export const addressOf = ({ env }: Pick<Surroundings, "env">): Option.Option<string> => {
+  const given = env.MCP_SUPERVISOR_DEFAULTS_URL ?? ""
+  if (!URL.canParse(given)) return Option.none()
+  const url = new URL(given)
+  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback)) return Option.none()
+  if (url.pathname === "/") url.pathname = "/.well-known/mcp-supervisor"
+  return Option.some(url.href)
+}
+
+/** The copy of the last time, if it is of the same address. */
+export const kept = (surroundings: Surroundings): Effect.Effect<Option.Option<string>> =>
+  Effect.gen(function* () {
+    const url = yield* addressOf(surroundings)
+    const found = yield* Files.readText(fileIn(surroundings.stateDir), 4 * maxBytes)
+    if (found._tag !== "Found") return Option.none()
+    const copy = yield* Schema.decode(Kept)(found.text)
+    return copy.url === url ? Option.some(copy.text) : Option.none()
+  }).pipe(Effect.orElseSucceed(() => Option.none()))
+
+/** Asks for the document and keeps it. Whether there is one; whatever goes wrong is a word in the log. */
+export const refresh = (surroundings: Surroundings): Effect.Effect<boolean> =>
+  Effect.gen(function* () {
+    const url = yield* addressOf(surroundings)
+    const text = yield* fetchText(url)
+    // what a proxy or a login page says instead must not replace what was there
+    if (!isDocument(text)) return yield* Effect.fail("no such document")
+    const copy = { version, url, fetchedAt: yield* Clock.currentTimeMillis, text } as const
+    yield* Files.write(fileIn(surroundings.stateDir), yield* Schema.encode(Kept)(copy), 0o600)
+    return true
+  }).pipe(
+    Effect.catchAll((error) =>
+      Effect.as(
+        typeof error === "string"
+          ? Effect.logWarning("mcp.config.organisation").pipe(Effect.annotateLogs("reason", error))
+          : Effect.void,
+        false
+      )
+    )
+  )
+
+const isDocument = (text: string): boolean => {
+  try {
+    return Predicate.isRecord(JSON.parse(text))
+  } catch {
+    return false
+  }
+}
+
+const fetchText = (url: string): Effect.Effect<string, string> =>
+  Effect.tryPromise({
+    try: async (signal) => {
+      // only who has such a document needs it
+      const { EnvHttpProxyAgent, request } = await import("undici")
+      const dispatcher = new EnvHttpProxyAgent()
+      try {
+        const { body, statusCode } = await request(url, { dispatcher, signal, headers: { accept: "application/json" } })
+        if (statusCode !== 200) {
+          await body.dump()
+          throw new Refused(`status ${statusCode}`)
+        }
+        return await bounded(body)
+      } finally {
+        await dispatcher.destroy()
+      }
+    },
+    catch: (error) => (error instanceof Refused ? error.message : Files.codeOf(error))
+  }).pipe(Effect.timeoutFail({ duration: budget, onTimeout: () => "no answer in time" }))
+
+class Refused extends Error {}
+
+const bounded = async (body: AsyncIterable<Buffer>): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > maxBytes) throw new Refused("too large")
+    chunks.push(chunk)
+  }
+  return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))
+}

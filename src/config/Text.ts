@@ -1,0 +1,42 @@
+/**
+ * A text that was read, and how to say where in it something stands.
+ */
+import { defined } from "../domain/defined.js"
+
+export type Format = "json" | "toml"
+
+export interface Text {
+  /** The file, or what else the text is called. */
+  readonly name: string
+  readonly format: Format
+  /** Without a byte order mark. */
+  readonly text: string
+}
+
+/** A place in a text. Lines and columns count from 1; a column is what an editor shows, in UTF-16 units. */
+export interface Place {
+  readonly file: string
+  readonly line?: number
+  readonly column?: number
+}
+
+/** JSON and JSONC are read alike: files called `.json` have comments more often than not. Without a known ending, by content. */
+export const formatOf = (name: string, text: string): Format => {
+  if (/\.toml$/i.test(name)) return "toml"
+  if (/\.jsonc?$/i.test(name)) return "json"
+  return /^(?:\s|\/\/.*$|\/\*[^]*?\*\/)*(?:\{|$(?![^]))/m.test(text) ? "json" : "toml"
+}
+
+export const make = (name: string, raw: string): Text => {
+  const text = raw.startsWith("\uFEFF") ? raw.slice(1) : raw
+  return { name, format: formatOf(name, text), text }
+}
+
+/** Where an offset is. Counting starts anew for each: it is asked for errors and explanations only. */
+export const placeOf = ({ name, text }: Text, offset: number | undefined): Place => {
+  if (offset === undefined) return { file: name }
+  const before = text.slice(0, offset)
+  const lineStart = Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r")) + 1
+  const line = before.split(/\r\n|\n|\r/).length
+  return { file: name, ...defined({ line, column: offset - lineStart + 1 }) } as Place
+}

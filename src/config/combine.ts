@@ -1,0 +1,71 @@
+/**
+ * All layers become one, from the lowest to the highest. What nobody has approved of cannot change what somebody has.
+ */
+import type { Diagnostic } from "../domain/Diagnostic.js"
+import { type Content, remark } from "./Content.js"
+import * as Entry from "./Entry.js"
+import { needsTrust } from "./Layer.js"
+import * as Tree from "./Tree.js"
+
+/** What a layer says, and how much of it is approved of. */
+export interface Judged {
+  readonly content: Content
+  readonly isTrusted: (server: string) => boolean
+  readonly settingsTrusted: boolean
+}
+
+/** A layer that needs nobody's approval. */
+export const trusted = (content: Content): Judged => ({ content, isTrusted: () => true, settingsTrusted: true })
+
+export interface Server {
+  readonly name: string
+  readonly entry: Entry.Entry
+  /** Nobody has approved of what it is. */
+  readonly untrusted: boolean
+}
+
+export interface Combined {
+  /** In the order in which they first appear. */
+  readonly servers: ReadonlyArray<Server>
+  readonly settings: Tree.Branch | undefined
+  readonly diagnostics: ReadonlyArray<Diagnostic>
+}
+
+export const combine = (layers: ReadonlyArray<Judged>): Combined => {
+  const diagnostics: Array<Diagnostic> = []
+  const names = new Map<string, Array<{ readonly entry: Entry.Entry; readonly isTrusted: boolean }>>()
+  let settings: Tree.Tree | undefined
+  for (const { content, isTrusted, settingsTrusted } of layers) {
+    diagnostics.push(...content.diagnostics)
+    for (const [name, entry] of content.servers) {
+      const parts = names.get(name) ?? []
+      names.set(name, parts)
+      parts.push({ entry, isTrusted: !needsTrust(content.layer) || isTrusted(name) })
+    }
+    if (settingsTrusted) settings = Tree.merge(settings, content.settings)
+    else {
+      const message = `"${[...content.settings.fields.keys()].join('", "')}" of this project file are left out until it is trusted`
+      diagnostics.push(remark(content.settings.origin, "untrusted_settings", message))
+    }
+  }
+  const servers = Array.from(names).flatMap(([name, parts]): ReadonlyArray<Server> => {
+    const approved = reduce(parts.filter(({ isTrusted }) => isTrusted))
+    const others = parts.filter(({ isTrusted }) => !isTrusted)
+    if (others.length === 0) return approved === undefined ? [] : [{ name, entry: approved, untrusted: false }]
+    if (approved !== undefined && Entry.isDefinition(approved)) {
+      for (const { entry } of others) {
+        const message = `what this project file says of "${name}" is left out until it is trusted`
+        diagnostics.push({ ...remark(entry.tree.origin, "untrusted_ignored", message), subject: name })
+      }
+      return [{ name, entry: approved, untrusted: false }]
+    }
+    const all = reduce(parts)!
+    return Entry.isDefinition(all) ? [{ name, entry: all, untrusted: true }] : []
+  })
+  return { servers, settings: Tree.isBranch(settings) ? settings : undefined, diagnostics }
+}
+
+const reduce = (parts: ReadonlyArray<{ readonly entry: Entry.Entry }>): Entry.Entry | undefined => {
+  const [first, ...rest] = parts
+  return first === undefined ? undefined : rest.reduce((low, high) => Entry.merge(low, high.entry), first.entry)
+}

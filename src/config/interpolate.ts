@@ -1,0 +1,103 @@
+/**
+ * Variables and files in texts. Nothing is ever run to get a value, and what was put in is not looked at again.
+ */
+
+/** What a text asks for. */
+export type Placeholder =
+  | { readonly _tag: "Variable"; readonly name: string; readonly fallback: string | undefined }
+  | { readonly _tag: "File"; readonly path: string }
+  /** `${input:…}`, which only an editor can ask for. */
+  | { readonly _tag: "Input"; readonly name: string }
+  /** `$${NAME}` stands for `${NAME}`. */
+  | { readonly _tag: "Escaped"; readonly text: string }
+
+const name = "[A-Za-z_][A-Za-z0-9_]*"
+
+const pattern = new RegExp(
+  [
+    String.raw`\$(\$\{[^{}]*\})`,
+    // with "env:" before it, whatever follows is meant as a name
+    String.raw`\$?\{env:((?:(?!:-)[^{}])*)(?::-([^{}]*))?\}`,
+    String.raw`\$\{(${name}|/)(?::-([^{}]*))?\}`,
+    String.raw`\$?\{file:([^{}]+)\}`,
+    String.raw`\$\{input:([^{}]*)\}`
+  ].join("|"),
+  "g"
+)
+
+/** The text with each placeholder replaced by what is given for it. */
+export const replace = (text: string, value: (placeholder: Placeholder) => string): string =>
+  text.replace(pattern, (_all, escaped, variable, fallback, shellVariable, shellFallback, file, input) => {
+    if (escaped !== undefined) return value({ _tag: "Escaped", text: escaped })
+    if (variable !== undefined) return value({ _tag: "Variable", name: variable, fallback })
+    if (shellVariable !== undefined) return value({ _tag: "Variable", name: shellVariable, fallback: shellFallback })
+    return value(file === undefined ? { _tag: "Input", name: input } : { _tag: "File", path: file.trim() })
+  })
+
+export const placeholdersOf = (text: string): ReadonlyArray<Placeholder> => {
+  const found: Array<Placeholder> = []
+  replace(text, (placeholder) => {
+    found.push(placeholder)
+    return ""
+  })
+  return found
+}
+
+export const hasPlaceholder = (text: string): boolean => placeholdersOf(text).length > 0
+
+/** What can be put in. */
+export interface Values {
+  readonly variable: (name: string) => string | undefined
+  /** Names that editors know (`workspaceFolder`, `userHome`). They are no secrets. */
+  readonly known: (name: string) => string | undefined
+  /** The content of a file, or why it cannot be had. */
+  readonly file: (path: string) => { readonly content: string } | { readonly problem: string }
+}
+
+export interface Interpolated {
+  readonly text: string
+  /** Everything that was put in. */
+  readonly secrets: ReadonlyArray<string>
+  /** What is missing, by name. */
+  readonly missing: ReadonlyArray<{ readonly expected: string; readonly found: string; readonly hint: string }>
+}
+
+/** A variable that is empty counts as one that is not set: an empty token is never what was meant. */
+export const interpolate = (text: string, values: Values): Interpolated => {
+  const secrets: Array<string> = []
+  const missing: Array<Interpolated["missing"][number]> = []
+  const secret = (value: string): string => {
+    if (value !== "") secrets.push(value)
+    return value
+  }
+  const result = replace(text, (placeholder) => {
+    switch (placeholder._tag) {
+      case "Escaped":
+        return placeholder.text
+      case "Variable": {
+        const { fallback, name } = placeholder
+        const value = values.variable(name)
+        if (value !== undefined && value !== "") return secret(value)
+        const known = values.known(name)
+        if (known !== undefined) return known
+        if (fallback !== undefined) return secret(fallback)
+        const found = value === undefined ? "a variable that is not set" : "a variable that is empty"
+        const hint = `set ${name}, or give a default: {env:${name}:-…}`
+        missing.push({ expected: `the environment variable ${name}`, found, hint })
+        return ""
+      }
+      case "File": {
+        const found = values.file(placeholder.path)
+        if ("content" in found) return secret(found.content)
+        missing.push({ expected: "a file that can be read", found: found.problem, hint: `{file:${placeholder.path}}` })
+        return ""
+      }
+      case "Input": {
+        const hint = `use {env:NAME} instead of \${input:${placeholder.name}}`
+        missing.push({ expected: "a value", found: "a question that only an editor can ask", hint })
+        return ""
+      }
+    }
+  })
+  return { text: result, secrets, missing }
+}

@@ -1,0 +1,233 @@
+/**
+ * Reads all layers there are, and makes one configuration of them.
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { defined } from "../domain/defined.js"
+import type { Desired } from "../domain/Desired.js"
+import type { Diagnostic } from "../domain/Diagnostic.js"
+import { InvalidConfig } from "../domain/Errors.js"
+import type { Issue } from "../domain/Issue.js"
+import { resolveFrom } from "./absolute.js"
+import { combine, type Combined, type Judged, trusted } from "./combine.js"
+import * as Content from "./Content.js"
+import * as Files from "./files.js"
+import { pathsOf, type Surroundings } from "./Host.js"
+import { placeholdersOf, type Values } from "./interpolate.js"
+import * as Layer from "./Layer.js"
+import { type Candidate, candidates, projectDirectories } from "./locations.js"
+import * as Organisation from "./Organisation.js"
+import { resolve } from "./resolve.js"
+import * as Text from "./Text.js"
+import * as Tree from "./Tree.js"
+import * as TrustStore from "./TrustStore.js"
+
+const maxBytes = 8 * 1024 * 1024
+
+const maxFileBytes = 1024 * 1024
+
+/** What a program itself asks for: the lowest layer. */
+export type Program = Pick<Desired, "servers" | "defaults" | "tools" | "agents">
+
+/** One layer that was read. */
+export interface Read {
+  readonly layer: Layer.Layer
+  /** Where approvals are kept for it. */
+  readonly realPath: string
+  readonly content: Either.Either<Content.Content, ReadonlyArray<Issue>>
+}
+
+export interface Snapshot {
+  readonly desired: Desired
+  readonly diagnostics: ReadonlyArray<Diagnostic>
+  readonly reads: ReadonlyArray<Read>
+  readonly judged: ReadonlyArray<Judged>
+  readonly combined: Combined
+  /** Files that could not be used, by name. */
+  readonly broken: ReadonlyMap<string, ReadonlyArray<Issue>>
+  /** Everything that a change of would matter: files that are there, and files that may come. */
+  readonly watched: ReadonlyArray<string>
+  /** What all of that said. Equal texts mean an equal configuration. */
+  readonly seen: ReadonlyMap<string, string>
+}
+
+export const load = (surroundings: Surroundings, program: Program): Effect.Effect<Snapshot> =>
+  Effect.gen(function* () {
+    const project = yield* projectDirectories(surroundings)
+    const files = candidates(surroundings, project)
+    const [texts, organisation, trust, trustText] = yield* Effect.all(
+      [
+        Effect.forEach(files, readCandidate, { concurrency: 16 }),
+        Organisation.kept(surroundings),
+        TrustStore.load(surroundings.stateDir),
+        Files.readText(TrustStore.fileIn(surroundings.stateDir), maxBytes)
+      ],
+      { concurrency: "unbounded" }
+    )
+    const reads = inOrder([
+      ...programLayer(program, surroundings),
+      ...organisationLayer(surroundings, organisation),
+      ...texts.flatMap(({ read }) => Option.toArray(read)),
+      ...inlineLayer(surroundings)
+    ])
+    const judged = reads.flatMap((read) =>
+      Either.isRight(read.content) ? [judge(read, read.content.right, trust)] : []
+    )
+    const combined = combine(judged)
+    const contents = yield* readReferences(combined, surroundings)
+    const { desired, diagnostics } = resolve(
+      combined,
+      program.defaults ?? {},
+      (layer) => valuesOf(layer, surroundings, contents),
+      surroundings
+    )
+    const broken = new Map(
+      reads.flatMap(({ content, layer }) => (Either.isLeft(content) ? [[layer.name, content.left] as const] : []))
+    )
+    const seen = new Map([
+      ...texts.map(({ path, said }) => [path, said] as const),
+      ...Array.from(contents, ([path, found]) => [path, said(found)] as const),
+      [TrustStore.fileIn(surroundings.stateDir), said(trustText)],
+      [Organisation.fileIn(surroundings.stateDir), Option.getOrElse(organisation, () => "")]
+    ])
+    return { desired, diagnostics, reads, judged, combined, broken, watched: [...seen.keys()], seen }
+  })
+
+/** Any text that says what was found, and differs where it differs. */
+const said = (found: Files.Found): string =>
+  found._tag === "Found" ? `=${found.text}` : found._tag === "Problem" ? `!${found.reason}` : ""
+
+const readCandidate = ({ kind, path, required }: Candidate) =>
+  Effect.gen(function* () {
+    const found = yield* Files.readText(path, maxBytes)
+    if (found._tag === "Absent" && !required) return { path, said: "", read: Option.none<Read>() }
+    const text = Text.make(path, found._tag === "Found" ? found.text : "")
+    const layer = Layer.ofFile(kind, text)
+    const realPath = Layer.needsTrust(layer) ? yield* Files.realPath(path) : path
+    const content =
+      found._tag === "Found"
+        ? Content.read(layer, text)
+        : Either.left([unreadable(path, found._tag === "Problem" ? found.reason : "no file of that name")])
+    return { path, said: said(found), read: Option.some<Read>({ layer, realPath, content }) }
+  })
+
+const unreadable = (file: string, found: string): Issue => ({ path: [], expected: "a config file", found, file })
+
+const programLayer = (program: Program, { cwd }: Surroundings): ReadonlyArray<Read> => {
+  const { agents: agent, servers: mcp, tools } = program
+  const document = defined({ mcp, tools, agent })
+  if (Object.keys(document).length === 0) return []
+  const layer: Layer.Layer = { kind: "program", name: "the program", directory: cwd }
+  return [{ layer, realPath: "", content: Content.ofTree(layer, Tree.fromPlain(document, layer)) }]
+}
+
+const organisationLayer = (surroundings: Surroundings, kept: Option.Option<string>): ReadonlyArray<Read> =>
+  Option.match(Option.all([Organisation.addressOf(surroundings), kept]), {
+    onNone: () => [],
+    onSome: ([url, document]) => {
+      const text: Text.Text = { name: url, format: "json", text: document }
+      const layer: Layer.Layer = { kind: "organisation", name: url, directory: surroundings.cwd, text }
+      return [{ layer, realPath: "", content: Content.read(layer, text) }]
+    }
+  })
+
+const inlineVariable = "MCP_SUPERVISOR_CONFIG_CONTENT"
+
+const inlineLayer = ({ cwd, env }: Surroundings): ReadonlyArray<Read> => {
+  const given = env[inlineVariable] ?? ""
+  if (given.trim() === "") return []
+  const text = Text.make(inlineVariable, given)
+  const layer: Layer.Layer = { kind: "inline", name: inlineVariable, directory: cwd, text }
+  return [{ layer, realPath: "", content: Content.read(layer, text) }]
+}
+
+const order: ReadonlyArray<Layer.LayerKind> = [
+  "program",
+  "organisation",
+  "global",
+  "environment",
+  "project",
+  "projectDirectory",
+  "file",
+  "inline",
+  "managed"
+]
+
+/** Layers of one kind stay as they are among themselves. */
+const inOrder = (reads: ReadonlyArray<Read>): ReadonlyArray<Read> =>
+  order.flatMap((kind) => reads.filter(({ layer }) => layer.kind === kind))
+
+const judge = ({ layer, realPath }: Read, content: Content.Content, trust: TrustStore.Trust): Judged =>
+  Layer.needsTrust(layer)
+    ? {
+        content,
+        isTrusted: (name) => trust.server(realPath, content, name),
+        settingsTrusted: trust.settings(realPath, content)
+      }
+    : trusted(content)
+
+/** Reads the files that texts ask for, of servers that may start. */
+const readReferences = (
+  { servers, settings }: Combined,
+  surroundings: Surroundings
+): Effect.Effect<ReadonlyMap<string, Files.Found>> => {
+  const trees = [
+    ...servers.filter(({ untrusted }) => !untrusted).map(({ entry }) => entry.tree),
+    ...(settings ? [settings] : [])
+  ]
+  const paths = new Set<string>()
+  for (const tree of trees) {
+    for (const [, leaf] of Tree.leaves(tree)) {
+      if (leaf._tag !== "Leaf" || typeof leaf.value !== "string" || leaf.origin.layer.kind === "program") continue
+      for (const placeholder of placeholdersOf(leaf.value)) {
+        if (placeholder._tag === "File")
+          paths.add(resolveFrom(leaf.origin.layer.directory, placeholder.path, surroundings))
+      }
+    }
+  }
+  return Effect.map(
+    Effect.forEach(paths, (path) => Effect.map(Files.readText(path, maxFileBytes), (found) => [path, found] as const), {
+      concurrency: 16
+    }),
+    (found) => new Map(found)
+  )
+}
+
+const valuesOf = (
+  layer: Layer.Layer,
+  surroundings: Surroundings,
+  contents: ReadonlyMap<string, Files.Found>
+): Values => ({
+  variable: (name) => {
+    // an environment has keys that are no variables, such as "constructor"
+    const value: unknown = surroundings.env[name]
+    return typeof value === "string" ? value : undefined
+  },
+  known: (name) => knownNames(surroundings).get(name),
+  file: (path) => {
+    const found = contents.get(resolveFrom(layer.directory, path, surroundings))
+    if (found?._tag !== "Found") return { problem: found?._tag === "Problem" ? found.reason : "no file of that name" }
+    // a file that holds a token ends with a line end, which is no part of it
+    const content = found.text.replace(/^\uFEFF/, "").replace(/[\r\n]+$/, "")
+    return content === "" ? { problem: "an empty file" } : { content }
+  }
+})
+
+/** What editors call these places. */
+const knownNames = ({ cwd, home, platform }: Surroundings): ReadonlyMap<string, string> =>
+  new Map([
+    ["workspaceFolder", cwd],
+    ["workspaceFolderBasename", pathsOf(platform).basename(cwd)],
+    ["userHome", home],
+    ["pathSeparator", pathsOf(platform).sep],
+    ["/", pathsOf(platform).sep]
+  ])
+
+/** One error for all files that are of no use. */
+export const rejection = (broken: Iterable<ReadonlyArray<Issue>>): InvalidConfig =>
+  new InvalidConfig({ issues: Array.from(broken).flat() })
+
+/** Whether a file came from somebody else: being broken, it must not keep us from starting. */
+export const isForeign = ({ reads }: Snapshot, name: string): boolean =>
+  reads.some(({ layer }) => layer.name === name && (Layer.needsTrust(layer) || layer.kind === "organisation"))

@@ -1,0 +1,86 @@
+/**
+ * Which files may hold configuration, from the lowest to the highest.
+ */
+import { stat } from "node:fs/promises"
+import * as Effect from "effect/Effect"
+import { configHome, pathsOf, type Surroundings } from "./Host.js"
+import type { LayerKind } from "./Layer.js"
+
+export interface Candidate {
+  readonly kind: LayerKind
+  readonly path: string
+  /** Somebody named it: its absence is a mistake. */
+  readonly required: boolean
+}
+
+const endings = ["json", "jsonc", "toml"]
+
+export const globalFiles = (surroundings: Surroundings): ReadonlyArray<string> =>
+  endings.map((ending) =>
+    pathsOf(surroundings.platform).join(configHome(surroundings), "mcp-supervisor", `config.${ending}`)
+  )
+
+export const managedFile = ({ env, platform }: Surroundings): string => {
+  const { MCP_SUPERVISOR_MANAGED_CONFIG = "", PROGRAMDATA = "C:\\ProgramData" } = env
+  if (MCP_SUPERVISOR_MANAGED_CONFIG !== "") return MCP_SUPERVISOR_MANAGED_CONFIG
+  if (platform === "win32") return pathsOf(platform).join(PROGRAMDATA, "mcp-supervisor", "config.json")
+  return "/etc/mcp-supervisor/config.json"
+}
+
+/** All files there may be, given the directories of the project, from its root down to where we are. */
+export const candidates = (surroundings: Surroundings, project: ReadonlyArray<string>): ReadonlyArray<Candidate> => {
+  const { cwd, env, files, platform } = surroundings
+  const { join, resolve } = pathsOf(platform)
+  const some = (kind: LayerKind, paths: ReadonlyArray<string>, required = false) =>
+    paths.map((path) => ({ kind, path, required }))
+  const named = env.MCP_SUPERVISOR_CONFIG ?? ""
+  return [
+    ...some("global", globalFiles(surroundings)),
+    ...some("environment", named === "" ? [] : [resolve(cwd, named)], true),
+    ...some(
+      "project",
+      project.flatMap((directory) => endings.map((ending) => join(directory, `mcp-supervisor.${ending}`)))
+    ),
+    ...some(
+      "projectDirectory",
+      project.flatMap((directory) => endings.map((ending) => join(directory, ".mcp-supervisor", `config.${ending}`)))
+    ),
+    ...some("file", files, true),
+    ...some("managed", [managedFile(surroundings)])
+  ]
+}
+
+/**
+ * The directories of the project: from the root of the repository down to the working directory. Outside of a repository,
+ * that one alone: what lies further up belongs to others.
+ */
+export const projectDirectories = ({ cwd, platform }: Surroundings): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.map(
+    Effect.forEach(
+      ancestors(cwd, platform),
+      (directory) => Effect.map(exists(pathsOf(platform).join(directory, ".git")), (isRoot) => ({ directory, isRoot })),
+      { concurrency: 8 }
+    ),
+    (found) => {
+      const root = found.findIndex(({ isRoot }) => isRoot)
+      return root === -1
+        ? [cwd]
+        : found
+            .slice(0, root + 1)
+            .map(({ directory }) => directory)
+            .toReversed()
+    }
+  )
+
+const ancestors = (directory: string, platform: NodeJS.Platform): ReadonlyArray<string> => {
+  const parent = pathsOf(platform).dirname(directory)
+  return parent === directory ? [directory] : [directory, ...ancestors(parent, platform)]
+}
+
+const exists = (path: string): Effect.Effect<boolean> =>
+  Effect.promise(() =>
+    stat(path).then(
+      () => true,
+      () => false
+    )
+  )

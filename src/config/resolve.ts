@@ -1,0 +1,151 @@
+/**
+ * From merged layers to what the supervisor is asked for: variables put in, paths made absolute, every entry checked. What is
+ * wrong with one server is told with its place, and costs that server only.
+ */
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import { defined } from "../domain/defined.js"
+import type { Desired } from "../domain/Desired.js"
+import type { Diagnostic } from "../domain/Diagnostic.js"
+import { InvalidConfig } from "../domain/Errors.js"
+import type { Issue } from "../domain/Issue.js"
+import * as ServerConfig from "../domain/ServerConfig.js"
+import { isSwitch } from "../domain/ServerConfig/Input.js"
+import type { Combined, Server } from "./combine.js"
+import { absolute, type Paths } from "./absolute.js"
+import * as Entry from "./Entry.js"
+import { type Interpolated, interpolate, type Values } from "./interpolate.js"
+import { issueAt, type Layer, place } from "./Layer.js"
+import * as Tree from "./Tree.js"
+
+/** What can be put into texts of a layer: paths of files are relative to it. */
+export type ValuesOf = (layer: Layer) => Values
+
+export interface Resolved {
+  readonly desired: Desired
+  readonly diagnostics: ReadonlyArray<Diagnostic>
+}
+
+export const resolve = (
+  combined: Combined,
+  /** For keys that no file sets. */
+  defaults: ServerConfig.Defaults,
+  valuesOf: ValuesOf,
+  paths: Paths
+): Resolved => {
+  const settings = combined.settings && filled(combined.settings, valuesOf)
+  const read = (key: string) => {
+    const tree = Tree.isBranch(settings?.tree) ? settings.tree.fields.get(key) : undefined
+    return tree === undefined ? undefined : Tree.toPlain(tree)
+  }
+  const timeout = read("mcp_timeout") as ServerConfig.Defaults["timeout"]
+  const merged = { ...defaults, ...defined({ timeout }) } as ServerConfig.Defaults
+  const rejected = [...(settings?.issues ?? []), ...timeoutIssues(combined, timeout)]
+  if (rejected.length > 0) {
+    return { desired: { rejected: new InvalidConfig({ issues: rejected }) }, diagnostics: combined.diagnostics }
+  }
+
+  const diagnostics: Array<Diagnostic> = [...combined.diagnostics]
+  const servers: Array<[string, ServerConfig.Input]> = []
+  const unreadable: Array<[string, InvalidConfig]> = []
+  const untrusted: Array<string> = []
+  for (const server of combined.servers) {
+    if (server.untrusted) {
+      untrusted.push(server.name)
+      servers.push([server.name, standIn(server.entry)])
+      continue
+    }
+    const { tree } = server.entry
+    // one that only switches another that is not there is nothing
+    if (isSwitch(Tree.toPlain(tree))) continue
+    Either.match(resolveServer(server, merged, valuesOf, paths), {
+      onLeft: (error) => unreadable.push([server.name, error]),
+      onRight: ({ input, warnings }) => {
+        servers.push([server.name, input])
+        diagnostics.push(...warnings)
+      }
+    })
+  }
+  const desired: Desired = {
+    servers: Object.fromEntries(servers),
+    defaults: merged,
+    ...(defined({ tools: read("tools"), agents: read("agent"), permission: read("permission") }) as object),
+    untrusted,
+    unreadable: Object.fromEntries(unreadable)
+  }
+  return { desired, diagnostics }
+}
+
+/** Instead of an entry that nobody has approved of: nothing of it gets further than this. */
+const standIn = ({ tree }: Entry.Entry): ServerConfig.Input =>
+  Entry.kindOf(tree) === "remote" ? { url: "https://untrusted.invalid/" } : { command: "untrusted" }
+
+const timeoutIssues = ({ settings }: Combined, timeout: unknown): ReadonlyArray<Issue> => {
+  const tree = settings?.fields.get("mcp_timeout")
+  if (tree === undefined) return []
+  const checked = ServerConfig.decodeDefaults({ timeout })
+  return Either.isRight(checked) ? [] : checked.left.issues.map((issue) => issueAt(tree.origin, issue))
+}
+
+interface Filled {
+  readonly tree: Tree.Tree
+  readonly secrets: ReadonlyArray<string>
+  readonly issues: ReadonlyArray<Issue>
+}
+
+/** With variables and files put into every text. What a program says itself is taken literally. */
+const filled = (tree: Tree.Tree, valuesOf: ValuesOf): Filled => {
+  const secrets: Array<string> = []
+  const issues: Array<Issue> = []
+  const fill = (text: string, { origin }: Tree.Leaf): string => {
+    if (origin.layer.kind === "program") return text
+    const result: Interpolated = interpolate(text, valuesOf(origin.layer))
+    secrets.push(...result.secrets)
+    issues.push(...result.missing.map((missing) => issueAt(origin, missing)))
+    return result.text
+  }
+  return { tree: Tree.mapTexts(tree, fill), secrets, issues }
+}
+
+const resolveServer = (
+  { entry, name }: Server,
+  defaults: ServerConfig.Defaults,
+  valuesOf: ValuesOf,
+  paths: Paths
+): Either.Either<
+  { readonly input: ServerConfig.Input; readonly warnings: ReadonlyArray<Diagnostic> },
+  InvalidConfig
+> => {
+  const { issues, secrets, tree } = filled(entry.tree, valuesOf)
+  if (issues.length > 0) return Either.left(new InvalidConfig({ server: name, issues }))
+  const input = withSecrets(Tree.toPlain(absolute(tree, paths)), secrets)
+  return ServerConfig.decode(name, input, defaults).pipe(
+    Either.mapBoth({
+      onLeft: ({ issues }) => new InvalidConfig({ server: name, issues: issues.map(located(entry.tree)) }),
+      onRight: ({ warnings }) => ({
+        // decoding has found it to be one
+        input: input as ServerConfig.Input,
+        warnings: warnings.map((warning) => ({
+          ...warning,
+          subject: name,
+          ...place(Tree.find(entry.tree, warning.path ?? []).tree.origin)
+        }))
+      })
+    })
+  )
+}
+
+/** Whatever was put in is a secret from then on, wherever it turns up. */
+const withSecrets = (input: unknown, secrets: ReadonlyArray<string>): unknown => {
+  if (secrets.length === 0 || typeof input !== "object" || input === null || Array.isArray(input)) return input
+  const own = "secrets" in input ? input.secrets : []
+  if (!Array.isArray(own)) return input
+  return { ...input, secrets: [...own, ...Array.from(new Set(secrets), (secret) => Redacted.make(secret))] }
+}
+
+const located =
+  (tree: Tree.Tree) =>
+  (issue: Issue): Issue => {
+    const found = Tree.find(tree, issue.path)
+    return issueAt(found.tree.origin, issue, found.rest)
+  }
