@@ -7,14 +7,24 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Desired } from "../domain/Desired.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
-import type { InvalidConfig } from "../domain/Errors.js"
+import type { EditRefused, InvalidConfig, ServerExists, ServerNotFound } from "../domain/Errors.js"
 import type { Plan } from "../domain/Plan.js"
+import type * as ServerConfig from "../domain/ServerConfig.js"
+import type { Client } from "./clients.js"
+import * as Edit from "./edit.js"
+import * as Explain from "./explain.js"
 import * as Follow from "./follow.js"
 import { type Host, surroundings } from "./Host.js"
 import type { LayerKind } from "./Layer.js"
+import * as Import from "./importFrom.js"
 import * as Load from "./load.js"
+import * as Organisation from "./Organisation.js"
+import * as Trust from "./trust.js"
 
+export { type Client, clients } from "./clients.js"
+export type { ExplainedServer, ExplainedValue, Explanation } from "./explain.js"
 export type { Host } from "./Host.js"
+export type { Imported } from "./importFrom.js"
 export type { LayerKind } from "./Layer.js"
 
 /**
@@ -77,6 +87,25 @@ const snapshot = (options: Options): Effect.Effect<Load.Snapshot, InvalidConfig>
   )
 
 /**
+ * For each value of each server, and for what applies to all, which layer it comes from and where it stands there. Variables
+ * are not put in, secrets are hidden, also those of servers that nobody has approved of.
+ *
+ * @since 0.1.0
+ * @category loading
+ */
+export const explain = (options: Options = {}): Effect.Effect<Explain.Explanation, InvalidConfig> =>
+  Effect.map(snapshot(options), Explain.explain)
+
+/**
+ * Asks for the organisation's document now, and keeps it for the next `load`, which never waits for it. Whether there is one.
+ *
+ * @since 0.1.0
+ * @category loading
+ */
+export const refreshOrganisation = (options: Host = {}): Effect.Effect<boolean> =>
+  Effect.suspend(() => Organisation.refresh(surroundings(options)))
+
+/**
  * What a supervisor would do if it were given what the files say now.
  *
  * @since 0.1.0
@@ -106,3 +135,123 @@ export const watch = (options: Options = {}): Stream.Stream<Desired, InvalidConf
  */
 export const following = (options: Options, watch: boolean) =>
   Effect.suspend(() => Follow.follow({ surroundings: surroundings(options), program: options.program ?? {}, watch }))
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface EditOptions extends Host {
+  /** Where a new server is written. Defaults to the project's file if there is one, else the user's own. */
+  readonly scope?: "project" | "global" | undefined
+  /** Exactly this file, relative to `cwd`. Defaults to the one that `scope` names, or the highest that has the server. */
+  readonly file?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Edited {
+  readonly file: string
+  /** Whether the file says something else now. */
+  readonly changed: boolean
+  /** A copy of what was there, in the state directory; absent if there was nothing. */
+  readonly backup?: string | undefined
+  /** Other places that have a word about the server. */
+  readonly alsoIn: ReadonlyArray<string>
+}
+
+const placeOf = ({ file, scope, ...host }: EditOptions) => {
+  const where = surroundings({ ...host, files: [...(host.files ?? []), ...(file === undefined ? [] : [file])] })
+  return { where, target: { scope, file: file === undefined ? undefined : where.files.at(-1) } }
+}
+
+/**
+ * Writes a server into a config file, and approves of it. Comments, order, indentation and line ends of the file stay as they
+ * are; the change is made as a whole or not at all.
+ *
+ * @since 0.1.0
+ * @category editing
+ */
+export const add = (
+  name: string,
+  entry: ServerConfig.Input,
+  options: EditOptions = {}
+): Effect.Effect<Edited, ServerExists | InvalidConfig | EditRefused> =>
+  Effect.suspend(() => {
+    const { target, where } = placeOf(options)
+    return Edit.add(where, { name, entry }, target)
+  })
+
+/**
+ * Takes a server out of the highest file that has it. `alsoIn` names those that still do.
+ *
+ * @since 0.1.0
+ * @category editing
+ */
+export const remove = (name: string, options: EditOptions = {}): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
+  Effect.suspend(() => {
+    const { target, where } = placeOf(options)
+    return Edit.remove(where, name, target)
+  })
+
+/**
+ * Switches a server on in the highest file that has it. One that comes from elsewhere (the organisation, the program) is
+ * switched in the user's file. Approves of the server as it then is.
+ *
+ * @since 0.1.0
+ * @category editing
+ */
+export const enable = (name: string, options: EditOptions = {}): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
+  turn(name, true, options)
+
+/**
+ * Switches a server off, likewise.
+ *
+ * @since 0.1.0
+ * @category editing
+ */
+export const disable = (name: string, options: EditOptions = {}): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
+  turn(name, false, options)
+
+const turn = (name: string, enabled: boolean, options: EditOptions) =>
+  Effect.suspend(() => {
+    const { target, where } = placeOf(options)
+    return Edit.turn(where, name, enabled, target)
+  })
+
+/**
+ * Approves of what the project's files say now, or of what one of them says. It holds for each server until its entry changes.
+ *
+ * @since 0.1.0
+ * @category trust
+ */
+export const trust = (
+  options: Host & {
+    /** Only this file. Defaults to all of the project. */
+    readonly file?: string | undefined
+  } = {}
+): Effect.Effect<ReadonlyArray<{ readonly file: string; readonly servers: ReadonlyArray<string> }>, EditRefused> =>
+  Effect.suspend(() => Trust.trust(surroundings(options), absoluteFile(options)))
+
+/**
+ * Takes back every approval of a project's file.
+ *
+ * @since 0.1.0
+ * @category trust
+ */
+export const distrust = (options: Host & { readonly file: string }): Effect.Effect<void, EditRefused> =>
+  Effect.suspend(() => Trust.distrust(surroundings(options), absoluteFile(options)!))
+
+const absoluteFile = ({ file, ...host }: Host & { readonly file?: string | undefined }): string | undefined =>
+  file === undefined ? undefined : surroundings({ ...host, files: [file] }).files[0]
+
+/**
+ * Finds the servers of another client, turns them into entries of ours and says which would be added. Writes nothing: `add`
+ * does. The client's own files are never touched; each also works as it is as a config file.
+ *
+ * @since 0.1.0
+ * @category importing
+ */
+export const importFrom = (client: Client, options: Host = {}): Effect.Effect<Import.Imported> =>
+  Effect.suspend(() => Import.importFrom(client, surroundings(options)))

@@ -8,7 +8,7 @@ import { nearest } from "../domain/nearest.js"
 import { spell } from "./dialect.js"
 import * as Entry from "./Entry.js"
 import { hasPlaceholder } from "./interpolate.js"
-import { issueAt, type Layer, place } from "./Layer.js"
+import { issueAt, type Layer, place, showable } from "./Layer.js"
 import { parse } from "./parse.js"
 import type { Text } from "./Text.js"
 import * as Tree from "./Tree.js"
@@ -31,7 +31,11 @@ export const read = (layer: Layer, text: Text): Either.Either<Content, ReadonlyA
       ...content,
       diagnostics: [
         ...duplicates.map(({ offset, path }) =>
-          remark({ layer, path, offset }, "duplicate_key", `${renderPath(path)} is given twice; the later one holds`)
+          remark(
+            { layer, path, offset },
+            "duplicate_key",
+            `${renderPath(showable(path))} is given twice; the later one holds`
+          )
         ),
         ...content.diagnostics
       ]
@@ -75,7 +79,7 @@ export const remark = (origin: Tree.Origin, code: string, message: string): Diag
   severity: "warning",
   code,
   message,
-  path: origin.path,
+  path: showable(origin.path),
   ...place(origin)
 })
 

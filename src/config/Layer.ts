@@ -3,6 +3,7 @@
  */
 import { dirname } from "node:path"
 import type { Issue } from "../domain/Issue.js"
+import { looksLikeName } from "../domain/ServerConfig/decode.js"
 import { type Place, placeOf, type Text } from "./Text.js"
 import type { Origin, Path } from "./Tree.js"
 
@@ -59,6 +60,12 @@ export const place = ({ layer, offset }: Origin): Place =>
 /** An issue with the place of the value that it is about. */
 export const issueAt = (origin: Origin, issue: Omit<Issue, "path">, rest: Path = []): Issue => ({
   ...issue,
-  path: [...origin.path, ...rest],
+  path: showable([...origin.path, ...rest]),
   ...place(origin)
 })
+
+/** A path that ends before the first key within a server's entry that does not look like one: it may hold a value. */
+export const showable = (path: Path): Path => {
+  const end = path.findIndex((step, index) => index > 1 && !looksLikeName(step))
+  return end === -1 ? path : path.slice(0, end)
+}

@@ -4,7 +4,7 @@
 import * as Either from "effect/Either"
 import { getLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
 import type { Issue } from "../domain/Issue.js"
-import type { Layer } from "./Layer.js"
+import { type Layer, showable } from "./Layer.js"
 import type { Parsed } from "./parse.js"
 import { placeOf, type Text } from "./Text.js"
 import { branch, leaf, list, type Path, type Tree } from "./Tree.js"
@@ -47,7 +47,7 @@ const issueOf =
   ({ error, offset }: ParseError): Issue => {
     const code = printParseErrorCode(error)
     const [expected, found] = words[code] ?? ["JSON", "something else"]
-    return { path: pathTo(text, offset), expected, found, ...placeOf(text, offset) }
+    return { path: showable(pathTo(text, offset)), expected, found, ...placeOf(text, offset) }
   }
 
 const pathTo = (text: Text, offset: number): Path => {

@@ -156,7 +156,7 @@ const parse = <A, I>(
 }
 
 /** A header line pasted as a name holds its value: such a name is not shown. */
-const looksLikeName = (step: string | number | undefined): boolean =>
+export const looksLikeName = (step: string | number | undefined): boolean =>
   typeof step !== "string" || /^[\w.$*-]{1,64}$/.test(step)
 
 /** An issue whose path ends before the first name that somebody chose and that does not look like one. */

@@ -1,0 +1,261 @@
+/**
+ * Changes of config files: which file, one at a time, with a copy of what was there, and approved of by the act.
+ */
+import { createHash } from "node:crypto"
+import { basename, join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { defined } from "../domain/defined.js"
+import { EditRefused, type InvalidConfig, ServerExists, ServerNotFound } from "../domain/Errors.js"
+import { nearest } from "../domain/nearest.js"
+import * as Secrets from "../domain/Secrets.js"
+import * as ServerConfig from "../domain/ServerConfig.js"
+import { type Change, change } from "./change.js"
+import * as Content from "./Content.js"
+import * as Entry from "./Entry.js"
+import * as Files from "./files.js"
+import type { Surroundings } from "./Host.js"
+import { hasPlaceholder } from "./interpolate.js"
+import * as Layer from "./Layer.js"
+import { load, type Snapshot } from "./load.js"
+import { globalFiles } from "./locations.js"
+import { withLock } from "./lock.js"
+import * as Text from "./Text.js"
+import * as TrustStore from "./TrustStore.js"
+
+const maxBytes = 8 * 1024 * 1024
+
+export interface EditOptions {
+  /** Where to write; without it, the project's file if there is one, else the global one. */
+  readonly scope?: "project" | "global" | undefined
+  /** Exactly this file. */
+  readonly file?: string | undefined
+}
+
+export interface Edited {
+  readonly file: string
+  /** Whether the file says something else now. */
+  readonly changed: boolean
+  /** A copy of what was there, if there was something. */
+  readonly backup?: string | undefined
+  /** Other places that have a word about the server. */
+  readonly alsoIn: ReadonlyArray<string>
+}
+
+type Add = Extract<Change, { readonly _tag: "Add" }>
+
+export const add = (
+  surroundings: Surroundings,
+  { entry, name }: Pick<Add, "entry" | "name">,
+  options: EditOptions
+): Effect.Effect<Edited, ServerExists | InvalidConfig | EditRefused> =>
+  Effect.gen(function* () {
+    const plain = revealed(entry) as Add["entry"]
+    yield* checked(name, plain)
+    const snapshot = yield* load(surroundings, {})
+    const isDefined = snapshot.combined.servers.some(
+      (server) => server.name === name && Entry.isDefinition(server.entry)
+    )
+    if (isDefined) return yield* new ServerExists({ server: name })
+    const target = targetFor(surroundings, snapshot, options)
+    return yield* write(surroundings, target, { _tag: "Add", name, entry: plain }, others(snapshot, name, target.file))
+  })
+
+export const remove = (
+  surroundings: Surroundings,
+  name: string,
+  options: EditOptions
+): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
+  Effect.gen(function* () {
+    const snapshot = yield* load(surroundings, {})
+    const target = yield* declaring(surroundings, snapshot, name, options)
+    if (target === undefined) return yield* cannotChange(snapshot, name)
+    return yield* write(surroundings, target, { _tag: "Remove", name }, others(snapshot, name, target.file))
+  })
+
+export const turn = (
+  surroundings: Surroundings,
+  name: string,
+  enabled: boolean,
+  options: EditOptions
+): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
+  Effect.gen(function* () {
+    const snapshot = yield* load(surroundings, {})
+    const declared = yield* declaring(surroundings, snapshot, name, options)
+    const highest = declarations(snapshot, name).at(-1)?.content.layer.kind
+    // nothing that we write is above these
+    if (highest === "inline" || highest === "managed") return yield* cannotChange(snapshot, name)
+    const target = declared ?? targetFor(surroundings, snapshot, options)
+    return yield* write(surroundings, target, { _tag: "Switch", name, enabled }, others(snapshot, name, target.file))
+  })
+
+interface Target {
+  readonly file: string
+  /** Whether what is in it needs approval. */
+  readonly isProject: boolean
+  /** For a file that is not there yet. */
+  readonly mode: number
+}
+
+const editable: ReadonlyArray<Layer.LayerKind> = ["global", "environment", "project", "projectDirectory", "file"]
+
+const asTarget = ({ kind, name }: Pick<Layer.Layer, "kind" | "name">): Target => {
+  const isProject = kind === "project" || kind === "projectDirectory"
+  return { file: name, isProject, mode: isProject ? 0o644 : 0o600 }
+}
+
+/** Where a server is written that is not written anywhere yet. */
+const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { file, scope }: EditOptions): Target => {
+  if (file !== undefined)
+    return asTarget(reads.find(({ layer }) => layer.name === file)?.layer ?? { kind: "file", name: file })
+  const present = (...kinds: ReadonlyArray<Layer.LayerKind>) =>
+    reads.findLast(({ layer }) => kinds.includes(layer.kind))?.layer
+  const project = present("project", "projectDirectory") ?? {
+    kind: "project" as const,
+    name: join(surroundings.cwd, "mcp-supervisor.json")
+  }
+  const isProject = scope === "project" || (scope === undefined && present("project", "projectDirectory") !== undefined)
+  if (isProject) return asTarget(project)
+  return asTarget(present("global") ?? { kind: "global", name: globalFiles(surroundings)[0]! })
+}
+
+/** The layers that have a word about a server: those that count, or if none does, those that nobody has approved of. */
+const declarations = ({ judged }: Snapshot, name: string) => {
+  const all = judged.filter(({ content }) => content.servers.has(name))
+  const trusted = all.filter(({ content, isTrusted }) => !Layer.needsTrust(content.layer) || isTrusted(name))
+  return trusted.some(({ content }) => Entry.isDefinition(content.servers.get(name)!)) ? trusted : all
+}
+
+const others = (snapshot: Snapshot, name: string, file: string): ReadonlyArray<string> =>
+  declarations(snapshot, name)
+    .map(({ content }) => content.layer.name)
+    .filter((other) => other !== file)
+
+/** The highest file that has a word about a server, or the one that was asked for; none if it is not in our hands. */
+const declaring = (
+  surroundings: Surroundings,
+  snapshot: Snapshot,
+  name: string,
+  options: EditOptions
+): Effect.Effect<Target | undefined, ServerNotFound | EditRefused> => {
+  const found = declarations(snapshot, name)
+  if (found.length > 0) {
+    const asked =
+      options.file === undefined && options.scope === undefined
+        ? undefined
+        : targetFor(surroundings, snapshot, options).file
+    const layer = found
+      .map(({ content }) => content.layer)
+      .findLast(({ kind, name }) => editable.includes(kind) && (asked === undefined || name === asked))
+    // a project's file that was also named explicitly is still a project's file
+    return Effect.succeed(layer && asTarget(snapshot.reads.find((read) => read.layer.name === layer.name)!.layer))
+  }
+  // it may be in one that cannot be read
+  const [broken] = snapshot.broken
+  if (broken !== undefined) {
+    const [file, issues] = broken
+    return Effect.fail(new EditRefused({ file, reason: "it cannot be read: correct it first", issues }))
+  }
+  const known = snapshot.judged.flatMap(({ content }) => [...content.servers.keys()])
+  return Effect.fail(new ServerNotFound({ server: name, ...defined({ nearest: nearest(name, known) }) }))
+}
+
+const cannotChange = (snapshot: Snapshot, name: string): EditRefused => {
+  const layer = declarations(snapshot, name).at(-1)!.content.layer
+  return new EditRefused({
+    file: layer.name,
+    reason: `"${name}" is set there, and that is not ours to change`,
+    issues: []
+  })
+}
+
+/** What is wrong with an entry is said before it is written. With variables in it, that shows when they are known. */
+const checked = (name: string, entry: object): Effect.Effect<void, InvalidConfig> => {
+  const texts = JSON.stringify(entry)
+  return Either.match(ServerConfig.decode(name, entry), {
+    onLeft: (error) => (hasPlaceholder(texts) ? Effect.void : Effect.fail(error)),
+    onRight: () => Effect.void
+  })
+}
+
+const revealed = (value: unknown): unknown => {
+  if (Secrets.isText(value)) return Secrets.reveal(value)
+  if (Array.isArray(value)) return value.map(revealed)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([key, item]) => [key, revealed(item)])
+  )
+}
+
+/** How often somebody else may change the file while we do. */
+const maxAttempts = 5
+
+const write = (
+  surroundings: Surroundings,
+  target: Target,
+  wanted: Change,
+  alsoIn: ReadonlyArray<string>
+): Effect.Effect<Edited, EditRefused> =>
+  Effect.gen(function* () {
+    const { stateDir } = surroundings
+    const file = yield* Files.realPath(target.file)
+    const refuse = (reason: string) => new EditRefused({ file: target.file, reason, issues: [] })
+    const readNow = Effect.flatMap(Files.readText(file, maxBytes), (found) =>
+      found._tag === "Problem"
+        ? Effect.fail(refuse(found.reason))
+        : Effect.succeed(found._tag === "Found" ? found.text : undefined)
+    )
+    const attempt = Effect.gen(function* () {
+      const before = yield* readNow
+      const after = yield* Effect.mapError(
+        change(target.file, before ?? "", wanted),
+        ({ issues, reason }) => new EditRefused({ file: target.file, reason, issues })
+      )
+      const backup = before === undefined || after === before ? undefined : join(stateDir, "backups", backupName(file))
+      if (backup !== undefined) yield* Effect.mapError(Files.write(backup, before!, 0o600), notKept)
+      // an editor may have saved it in the meantime
+      if ((yield* readNow) !== before) return undefined
+      if (after !== before) yield* Effect.mapError(Files.write(file, after, target.mode), notWritten)
+      if (target.isProject) yield* Effect.mapError(approve(stateDir, target, file, after, wanted), notApproved)
+      return { file: target.file, changed: after !== before, alsoIn, ...defined({ backup }) }
+    })
+    const notKept = (code: string) => refuse(`what is in it could not be copied (${code})`)
+    const notWritten = (code: string) => refuse(`it cannot be written (${code})`)
+    const notApproved = (reason: string) =>
+      refuse(`it was written, but what it says could not be approved of: ${reason}`)
+
+    return yield* withLock(file)(
+      Effect.gen(function* () {
+        for (let attempts = 0; attempts < maxAttempts; attempts += 1) {
+          const done = yield* Effect.either(attempt)
+          if (Either.isLeft(done) || done.right !== undefined) return done
+        }
+        return Either.left(refuse("somebody else keeps changing it"))
+      })
+    ).pipe(
+      Effect.mapError((reason) =>
+        refuse(reason === "EACCES" || reason === "EROFS" ? `it cannot be written (${reason})` : reason)
+      ),
+      Effect.flatMap(Either.map((done) => done!))
+    )
+  })
+
+const backupName = (file: string): string =>
+  `${createHash("sha256").update(file).digest("hex").slice(0, 12)}-${basename(file)}`
+
+/** Approves of the server as it was written, and of nothing else in the file. */
+const approve = (
+  stateDir: string,
+  { file }: Target,
+  realPath: string,
+  text: string,
+  { _tag, name }: Change
+): Effect.Effect<void, string> => {
+  const layer = Layer.ofFile("project", Text.make(file, text))
+  const content = Content.read(layer, layer.text!)
+  if (Either.isLeft(content)) return Effect.fail("it cannot be read")
+  const servers = _tag === "Remove" ? [] : [name]
+  return TrustStore.approve(stateDir, [{ file: realPath, content: content.right, servers, settings: false }])
+}
