@@ -44,14 +44,11 @@ export const merge = (low: Entry, high: Entry): Entry => {
   return { tree: tree ?? high.tree, clears: new Set([...low.clears, ...high.clears]) }
 }
 
+/** Who says what a server is without saying of which type says it anew. */
 const without = (tree: Tree.Tree, cleared: ReadonlySet<Kind>): Tree.Tree => {
   if (!Tree.isBranch(tree) || cleared.size === 0) return tree
-  const isCleared = (key: string, value: Tree.Tree) =>
-    Array.from(cleared).some(
-      (kind) =>
-        ownKeys[kind].includes(key) || (key === "type" && value._tag === "Leaf" && types[kind].includes(value.value))
-    )
-  return { ...tree, fields: new Map(Array.from(tree.fields).filter(([key, value]) => !isCleared(key, value))) }
+  const keys = new Set(["type", ...Array.from(cleared).flatMap((kind) => ownKeys[kind])])
+  return { ...tree, fields: new Map(Array.from(tree.fields).filter(([key]) => !keys.has(key))) }
 }
 
 /** Whether it says what the server is, or only how it is to be treated. */

@@ -24,7 +24,21 @@ export interface Place {
 export const formatOf = (name: string, text: string): Format => {
   if (/\.toml$/i.test(name)) return "toml"
   if (/\.jsonc?$/i.test(name)) return "json"
-  return /^(?:\s|\/\/.*$|\/\*[^]*?\*\/)*(?:\{|$(?![^]))/m.test(text) ? "json" : "toml"
+  const start = text[behindComments(text)]
+  return start === undefined || start === "{" ? "json" : "toml"
+}
+
+/** Where the first thing is that is neither space nor a comment of JSONC. */
+const behindComments = (text: string): number => {
+  let at = 0
+  while (true) {
+    while (/\s/.test(text[at] ?? "")) at += 1
+    const end = text.startsWith("//", at) ? "\n" : text.startsWith("/*", at) ? "*/" : undefined
+    if (end === undefined) return at
+    const found = text.indexOf(end, at + 2)
+    if (found === -1) return text.length
+    at = found + end.length
+  }
 }
 
 export const make = (name: string, raw: string): Text => {

@@ -176,8 +176,16 @@ const apartness = (text: string, node: Node | undefined): "line" | "space" | "no
 
 /** Where the space before it begins, with the end of the line before if it starts a line. */
 const beginning = (text: string, offset: number, apart: boolean): number => {
-  const space = apart && startsLine(text, offset) ? /\r?\n[ \t]*\r?\n[ \t]*$/ : /\r?\n[ \t]*$|[ \t]*$/
-  return offset - (space.exec(text.slice(0, offset))?.[0].length ?? 0)
+  const line = lineBefore(text, offset)
+  return apart && line < offset && text[line] !== " " ? lineBefore(text, line) : line
+}
+
+/** Back over spaces and at most one line end. */
+const lineBefore = (text: string, offset: number): number => {
+  let at = offset
+  while (text[at - 1] === " " || text[at - 1] === "\t") at -= 1
+  if (text[at - 1] !== "\n") return at
+  return text[at - 2] === "\r" ? at - 2 : at - 1
 }
 
 /** Whether a comment that lasts to the end of its line ends here. */

@@ -98,9 +98,11 @@ export const outline = (text: string): ReadonlyArray<Item> => {
     for (let index = 0; at < text.length; index += 1) {
       skipBlank()
       if (text[at] === "]") break
+      const before = at
       value([...path, index])
       skipBlank()
-      if (text[at] === ",") at += 1
+      // never stand still, whatever this is
+      if (text[at] === "," || at === before) at += 1
     }
     at += 1
   }
@@ -150,7 +152,6 @@ export const outline = (text: string): ReadonlyArray<Item> => {
     const before = at
     if (text[at] === "[") header()
     else pair(table, false)
-    // never stand still, whatever this is
     if (at === before) at += 1
   }
   return items
