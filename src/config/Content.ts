@@ -162,7 +162,7 @@ const agents = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tree | 
 const misspelled = (document: Tree.Branch): ReadonlyArray<Diagnostic> => {
   if (serverKeys.some((key) => document.fields.has(key))) return []
   return Array.from(document.fields).flatMap(([key, { origin }]) => {
-    const guess = key.length > 2 && key !== "experimental" ? nearest(key, serverKeys) : undefined
+    const guess = key.length > 2 && key !== "experimental" ? nearest(key, ["mcpServers", "servers", "mcp"]) : undefined
     return guess === undefined ? [] : [remark(origin, "unknown_key", `unknown key ${key}; did you mean "${guess}"?`)]
   })
 }

@@ -70,7 +70,7 @@ const valuesOf = (tree: Tree.Tree, server?: Server): ReadonlyArray<ExplainedValu
   const hide = Secrets.scrub(server === undefined ? Secrets.empty : literalSecrets(server.entry.tree))
   return Array.from(Tree.leaves(tree), ([path, leaf]) => ({
     path: showable(["", "", ...path]).slice(2),
-    value: shown(path, leaf, hide),
+    value: shown(path, leaf, hide, server === undefined),
     layer: leaf.origin.layer.kind,
     ...place(leaf.origin)
   }))
@@ -105,16 +105,58 @@ const isSecretPlace = ([key, detail]: Tree.Path): boolean =>
 
 const hidden = "[redacted]"
 
-const shown = (path: Tree.Path, leaf: Tree.Tree, hide: (text: string) => string): ExplainedValue["value"] => {
+const shown = (
+  path: Tree.Path,
+  leaf: Tree.Tree,
+  hide: (text: string) => string,
+  isSetting: boolean
+): ExplainedValue["value"] => {
   if (leaf._tag === "List") return "[]"
   if (leaf._tag === "Branch") return "{}"
   const { value } = leaf
   if (value === null || typeof value === "boolean") return value
-  if (isSecretPlace(path)) return typeof value === "string" && isOnlyNames(value) ? value : hidden
+  if (!isSetting && isSecretPlace(path)) return typeof value === "string" && isOnlyNames(value) ? value : hidden
   if (typeof value === "number") return value
-  if (typeof value !== "string") return hidden
+  if (typeof value !== "string" || !(isSetting || isOpen(path, value))) return hidden
   return hide(replace(value, written))
 }
+
+/** Keys whose texts are for everybody to see, if they are what they should be. What is misplaced may be a secret. */
+const isOpen = ([key, detail]: Tree.Path, text: string): boolean => {
+  switch (key) {
+    case "type":
+    case "protocol":
+    case "replace":
+      return /^(?:local|stdio|remote|http|streamable-http|sse|auto|legacy|2026-07-28|overlap|stop-first)$/.test(text)
+    case "command":
+    case "cwd":
+    case "caFile":
+      return detail === undefined
+    case "args":
+    case "roots":
+      return typeof detail === "number"
+    case "url":
+      return isAddress(text)
+    case "timeout":
+    case "restart":
+    case "health":
+    case "idleStop":
+    case "catalogTtl":
+      return isOnlyNames(text) || /^\d+(?:\.\d+)?(?: [a-z]+)?$/.test(text) || text === "none"
+    case "oauth":
+      return (
+        detail === "scope" ||
+        detail === "grant" ||
+        detail === "alg" ||
+        detail === "clientId" ||
+        (detail !== undefined && isAddress(text))
+      )
+    default:
+      return false
+  }
+}
+
+const isAddress = (text: string): boolean => URL.canParse(replace(text, () => "x")) || isOnlyNames(text)
 
 /** The same placeholder, without what it falls back to. */
 const written = (placeholder: Placeholder): string => {

@@ -1,0 +1,109 @@
+import { existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { ConfigFiles } from "../../src/index.js"
+import { onMachine } from "./support.js"
+
+const json = (value: unknown) => JSON.stringify(value)
+
+describe("editing", () => {
+  onMachine("a new server goes into the project's file if there is one, else into the user's own", (machine) =>
+    Effect.gen(function* () {
+      const first = yield* ConfigFiles.add("a", { command: "x", args: ["1"] }, machine.host)
+      assert.deepStrictEqual(first, { file: machine.globalFile(), changed: true, alsoIn: [] })
+      assert.strictEqual(statSync(first.file).mode & 0o777, 0o600)
+      assert.deepStrictEqual(JSON.parse(machine.read(first.file)), { mcp: { a: { command: "x", args: ["1"] } } })
+      const before = "# mine\n[mcp.b]\ncommand = 'y' # why\n"
+      machine.write("mcp-supervisor.toml", before)
+      const second = yield* ConfigFiles.add("c", { url: "https://c.example.com" }, machine.host)
+      assert.strictEqual(second.file, join(machine.cwd, "mcp-supervisor.toml"))
+      assert.strictEqual(machine.read(second.file), `${before}\n[mcp.c]\nurl = "https://c.example.com"\n`)
+      assert.strictEqual(machine.read(second.backup!), before)
+      // the act is an approval of what was written, and of nothing beside it
+      const { desired } = yield* ConfigFiles.load(machine.host)
+      assert.deepStrictEqual(desired.untrusted, ["b"])
+      assert.deepInclude(desired.servers?.c, { url: "https://c.example.com" })
+      const removed = yield* ConfigFiles.remove("c", machine.host)
+      assert.strictEqual(machine.read(removed.file), before)
+      const global = yield* ConfigFiles.add("d", { command: "x" }, { ...machine.host, scope: "global" })
+      assert.strictEqual(global.file, machine.globalFile())
+      const named = yield* ConfigFiles.add("e", { command: "x" }, { ...machine.host, file: "other.jsonc" })
+      assert.strictEqual(named.file, join(machine.cwd, "other.jsonc"))
+    })
+  )
+
+  onMachine("switching writes where the server is, or where it can be overruled", (machine) =>
+    Effect.gen(function* () {
+      machine.write(machine.globalFile(), json({ mcpServers: { a: { command: "x", disabled: true } } }))
+      const on = yield* ConfigFiles.enable("a", machine.host)
+      assert.strictEqual(machine.read(on.file), json({ mcpServers: { a: { command: "x", disabled: false } } }))
+      assert.isFalse((yield* ConfigFiles.enable("a", machine.host)).changed)
+      // a project's entry counts once it is approved of; until then, what it hides is switched
+      machine.write("mcp-supervisor.json", json({ mcp: { a: { timeout: 5 }, p: { command: "y" } } }))
+      assert.strictEqual((yield* ConfigFiles.disable("a", machine.host)).file, machine.globalFile())
+      yield* ConfigFiles.trust(machine.host)
+      const off = yield* ConfigFiles.disable("a", machine.host)
+      assert.deepStrictEqual([off.file, off.alsoIn], [join(machine.cwd, "mcp-supervisor.json"), [machine.globalFile()]])
+      const { desired } = yield* ConfigFiles.load(machine.host)
+      assert.deepInclude(desired.servers?.a, { enabled: false })
+      assert.deepStrictEqual(desired.untrusted, [])
+      // enabling a server that nobody approved of approves of it
+      machine.write("mcp-supervisor.json", json({ mcp: { q: { command: "z", enabled: false } } }))
+      yield* ConfigFiles.enable("q", machine.host)
+      assert.deepStrictEqual((yield* ConfigFiles.load(machine.host)).desired.untrusted, [])
+    })
+  )
+
+  onMachine("what is above all files, or in none, is said", (machine) =>
+    Effect.gen(function* () {
+      machine.write(machine.env.MCP_SUPERVISOR_MANAGED_CONFIG!, json({ mcp: { fixed: { command: "x" } } }))
+      machine.write(machine.globalFile(), json({ mcp: { mine: { command: "x" } } }))
+      const managed = yield* Effect.flip(ConfigFiles.disable("fixed", machine.host))
+      assert.include(managed.message, "not ours to change")
+      const missing = yield* Effect.flip(ConfigFiles.remove("minne", machine.host))
+      assert.include(missing.message, 'did you mean "mine"?')
+      const taken = yield* Effect.flip(ConfigFiles.add("mine", { command: "x" }, machine.host))
+      assert.strictEqual(taken._tag, "ServerExists")
+      const wrong = yield* Effect.flip(ConfigFiles.add("new", { command: "x", timeout: 0 }, machine.host))
+      assert.strictEqual(wrong._tag, "InvalidConfig")
+      yield* ConfigFiles.add("late", { url: "{env:LATER}" }, machine.host)
+    })
+  )
+
+  onMachine("a file that cannot be read is left as it is", (machine) =>
+    Effect.gen(function* () {
+      const broken = '{ "mcp": { "a": { "command": "x" }, \n // not yet'
+      machine.write(machine.globalFile(), broken)
+      for (const attempt of [
+        ConfigFiles.add("b", { command: "x" }, machine.host),
+        ConfigFiles.remove("a", machine.host),
+        ConfigFiles.disable("a", machine.host)
+      ]) {
+        const error = yield* Effect.flip(attempt as Effect.Effect<unknown, { _tag: string; message: string }>)
+        assert.strictEqual(error._tag, "EditRefused")
+        assert.include(error.message, `${machine.globalFile()}:2:`)
+      }
+      assert.strictEqual(machine.read(machine.globalFile()), broken)
+    })
+  )
+
+  onMachine("many at once, through a link: all are there, in one good file, and nothing is left over", (machine) =>
+    Effect.gen(function* () {
+      const real = machine.write(join(machine.root, "real.json"), '{ "mcp": {} }')
+      machine.write(join(machine.home, ".config/mcp-supervisor/x"), "")
+      symlinkSync(real, machine.globalFile())
+      const names = Array.from({ length: 20 }, (_, index) => `s${index}`)
+      // a holder that is long dead is not waited for
+      writeFileSync(`${real}.lock`, "999999999 dead")
+      yield* Effect.forEach(names, (name) => ConfigFiles.add(name, { command: name }, machine.host), {
+        concurrency: 20
+      })
+      assert.deepStrictEqual(Object.keys(JSON.parse(machine.read(real)).mcp).sort(), names.toSorted())
+      assert.deepStrictEqual(readdirSync(machine.root).sort(), ["home", "project", "real.json", "state"])
+      yield* Effect.forEach(names, (name) => ConfigFiles.remove(name, machine.host), { concurrency: 20 })
+      assert.strictEqual(machine.read(real), '{ "mcp": {} }')
+      assert.isFalse(existsSync(`${real}.lock`))
+    })
+  )
+})
