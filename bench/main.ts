@@ -9,6 +9,7 @@ import { existsSync } from "node:fs"
 import { loadavg } from "node:os"
 import { calls } from "./calls.js"
 import { catalog } from "./catalog.js"
+import { config } from "./config.js"
 import { memory } from "./memory.js"
 import { options } from "./options.js"
 import { endAll } from "./processes.js"
@@ -24,7 +25,7 @@ setTimeout(() => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
 
 /** A profile slows down, and says nothing of memory: it is for calls. */
-const sections = options.profile === undefined ? [calls, startUp, catalog, recovery, memory] : [calls]
+const sections = options.profile === undefined ? [calls, startUp, catalog, recovery, config, memory] : [calls]
 
 const isWanted = (name: string): boolean => name.includes(options.only)
 

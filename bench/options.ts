@@ -23,14 +23,16 @@ export const effort = options.quick
       startUp: { rounds: 3 },
       catalog: { rounds: 2, repeats: 5, reads: 1000 },
       recovery: { rounds: 3 },
-      memory: { rounds: 1, connections: 50 }
+      memory: { rounds: 1, connections: 50 },
+      config: { rounds: 3 }
     }
   : {
       calls: { rounds: 6, warmUp: 4000, sequential: 200, inFlight: 350 },
       startUp: { rounds: 5 },
       catalog: { rounds: 3, repeats: 10, reads: 10_000 },
       recovery: { rounds: 7 },
-      memory: { rounds: 2, connections: 100 }
+      memory: { rounds: 2, connections: 100 },
+      config: { rounds: 7 }
     }
 
 /** The build as a contender imports it. */

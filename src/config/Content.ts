@@ -30,11 +30,11 @@ export const read = (layer: Layer, text: Text): Either.Either<Content, ReadonlyA
     Either.map(ofTree(layer, tree), (content) => ({
       ...content,
       diagnostics: [
-        ...duplicates.map(({ offset, path }) =>
+        ...duplicates.map((origin) =>
           remark(
-            { layer, path, offset },
+            origin,
             "duplicate_key",
-            `${renderPath(showable(path))} is given twice; the later one holds`
+            `${renderPath(showable(Tree.pathOf(origin)))} is given twice; the later one holds`
           )
         ),
         ...content.diagnostics
@@ -79,7 +79,7 @@ export const remark = (origin: Tree.Origin, code: string, message: string): Diag
   severity: "warning",
   code,
   message,
-  path: showable(origin.path),
+  path: showable(Tree.pathOf(origin)),
   ...place(origin)
 })
 
@@ -190,7 +190,10 @@ const restricted = (content: Content): Content => {
   return { ...content, servers, settings, diagnostics }
 }
 
-const usesPlaceholders = (tree: Tree.Tree): boolean =>
-  Array.from(Tree.leaves(tree)).some(
-    ([, leaf]) => leaf._tag === "Leaf" && typeof leaf.value === "string" && hasPlaceholder(leaf.value)
-  )
+const usesPlaceholders = (tree: Tree.Tree): boolean => {
+  let found = false
+  Tree.forEachText(tree, (text) => {
+    found ||= hasPlaceholder(text)
+  })
+  return found
+}

@@ -68,7 +68,7 @@ export const make = (onChange: () => void): Effect.Effect<DirectoryWatch, never,
       for (const { directory, name } of points) wanted.set(directory, (wanted.get(directory) ?? new Set()).add(name))
       let isNew = false
       deaf = false
-      for (const directory of [...all.keys()]) if (!wanted.has(directory)) close(directory)
+      for (const directory of all.keys()) if (!wanted.has(directory)) close(directory)
       for (const [directory, names] of wanted) {
         const found = await look(directory)
         const identity = found === undefined ? "" : `${found.dev}:${found.ino}`

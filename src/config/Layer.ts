@@ -5,7 +5,7 @@ import { dirname } from "node:path"
 import type { Issue } from "../domain/Issue.js"
 import { looksLikeName } from "../domain/ServerConfig/decode.js"
 import { type Place, placeOf, type Text } from "./Text.js"
-import type { Origin, Path } from "./Tree.js"
+import { offsetOf, type Origin, type Path, pathOf } from "./Tree.js"
 
 /**
  * What a layer is, from the lowest to the highest:
@@ -54,13 +54,15 @@ export const ofFile = (kind: LayerKind, text: Text): Layer => ({
 /** Whether somebody has to approve of what it says: a project's files came with the project. */
 export const needsTrust = ({ kind }: Layer): boolean => kind === "project" || kind === "projectDirectory"
 
-export const place = ({ layer, offset }: Origin): Place =>
-  layer.text === undefined ? { file: layer.name } : placeOf(layer.text, offset)
+export const place = (origin: Origin): Place => {
+  const { text } = origin.layer
+  return text === undefined ? { file: origin.layer.name } : placeOf(text, offsetOf(origin))
+}
 
 /** An issue with the place of the value that it is about. */
 export const issueAt = (origin: Origin, issue: Omit<Issue, "path">, rest: Path = []): Issue => ({
   ...issue,
-  path: showable([...origin.path, ...rest]),
+  path: showable([...pathOf(origin), ...rest]),
   ...place(origin)
 })
 

@@ -11,10 +11,27 @@ export type Path = Issue["path"]
 /** Where a value was written. */
 export interface Origin {
   readonly layer: Layer
-  /** In the document, as it was written there. */
-  readonly path: Path
-  readonly offset?: number | undefined
+  /** What it is part of; absent for the whole document. */
+  readonly up: Origin | undefined
+  /** The last step of the way to it. */
+  readonly step: string | number | undefined
+  /** Where in the text, or how to find out: most are never asked. */
+  readonly offset: number | ((path: Path) => number | undefined) | undefined
 }
+
+export const origin = (
+  layer: Layer,
+  up?: Origin | undefined,
+  step?: string | number | undefined,
+  offset?: Origin["offset"]
+): Origin => ({ layer, up, step, offset })
+
+/** The way to a value in its document, as it was written there. */
+export const pathOf = ({ step, up }: Origin): Path =>
+  up === undefined || step === undefined ? [] : [...pathOf(up), step]
+
+export const offsetOf = (origin: Origin): number | undefined =>
+  typeof origin.offset === "function" ? origin.offset(pathOf(origin)) : origin.offset
 
 export type Tree = Leaf | List | Branch
 
@@ -76,24 +93,39 @@ export const toPlain = (tree: Tree): unknown => {
       return tree.value
     case "List":
       return tree.items.map(toPlain)
-    case "Branch":
-      return Object.fromEntries(Array.from(tree.fields, ([key, value]) => [key, toPlain(value)]))
+    case "Branch": {
+      const plain: Record<string, unknown> = {}
+      for (const [key, value] of tree.fields) {
+        if (key !== "__proto__") plain[key] = toPlain(value)
+        else Object.defineProperty(plain, key, { ...ordinary, value: toPlain(value) })
+      }
+      return plain
+    }
   }
 }
 
-/** A value that was not written in a text. */
-export const fromPlain = (value: unknown, layer: Layer, path: Path = []): Tree => {
-  const origin = { layer, path }
-  if (Array.isArray(value))
+const ordinary = { configurable: true, enumerable: true, writable: true }
+
+/** Values that somebody else has read, or that were never written. */
+export const fromPlain = (
+  value: unknown,
+  layer: Layer,
+  offset?: Origin["offset"],
+  up?: Origin,
+  step?: string | number
+): Tree => {
+  const at = origin(layer, up, step, offset)
+  if (Array.isArray(value)) {
     return list(
-      value.map((item, index) => fromPlain(item, layer, [...path, index])),
-      origin
+      value.map((item, index) => fromPlain(item, layer, offset, at, index)),
+      at
     )
-  if (!isPlainObject(value)) return leaf(value, origin)
+  }
+  if (!isPlainObject(value)) return leaf(value, at)
   const fields = Object.entries(value)
     .filter(([, item]) => item !== undefined)
-    .map(([key, item]) => [key, fromPlain(item, layer, [...path, key])] as const)
-  return branch(new Map(fields), origin)
+    .map(([key, item]) => [key, fromPlain(item, layer, offset, at, key)] as const)
+  return branch(new Map(fields), at)
 }
 
 const isPlainObject = (value: unknown): value is object =>
@@ -119,21 +151,32 @@ export const find = (tree: Tree, path: Path): { readonly tree: Tree; readonly re
 const itemOf = (tree: Tree, step: string | number): Tree | undefined =>
   tree._tag === "List" && typeof step === "number" ? tree.items[step] : undefined
 
-/** Another value for each leaf that is a text. */
-export const mapTexts = (
-  tree: Tree,
-  change: (text: string, leaf: Leaf, path: Path) => unknown,
-  path: Path = []
-): Tree => {
+/** Another value for each leaf that is a text. What stays the same is the same. */
+export const mapTexts = (tree: Tree, change: (text: string, leaf: Leaf) => unknown): Tree => {
   switch (tree._tag) {
-    case "Leaf":
-      return typeof tree.value === "string" ? { ...tree, value: change(tree.value, tree, path) } : tree
-    case "List":
-      return { ...tree, items: tree.items.map((item, index) => mapTexts(item, change, [...path, index])) }
-    case "Branch":
-      return {
-        ...tree,
-        fields: new Map(Array.from(tree.fields, ([key, value]) => [key, mapTexts(value, change, [...path, key])]))
+    case "Leaf": {
+      if (typeof tree.value !== "string") return tree
+      const value = change(tree.value, tree)
+      return value === tree.value ? tree : { ...tree, value }
+    }
+    case "List": {
+      const items = tree.items.map((item) => mapTexts(item, change))
+      return items.every((item, index) => item === tree.items[index]) ? tree : { ...tree, items }
+    }
+    case "Branch": {
+      let fields: Map<string, Tree> | undefined
+      for (const [key, value] of tree.fields) {
+        const changed = mapTexts(value, change)
+        if (changed !== value) (fields ??= new Map(tree.fields)).set(key, changed)
       }
+      return fields === undefined ? tree : { ...tree, fields }
+    }
   }
+}
+
+/** Looks at each leaf that is a text. */
+export const forEachText = (tree: Tree, look: (text: string, leaf: Leaf) => void): void => {
+  if (tree._tag === "Leaf") {
+    if (typeof tree.value === "string") look(tree.value, tree)
+  } else for (const part of tree._tag === "List" ? tree.items : tree.fields.values()) forEachText(part, look)
 }

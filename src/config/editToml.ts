@@ -32,7 +32,7 @@ const append = (text: string, target: MapPath, name: string, entry: object): str
   const document = target.reduceRight<object>((value, key) => ({ [key]: value }), { [name]: entry })
   const block = stringify(document).trim().split(/\r?\n/).join(eol)
   if (text === "") return block + eol
-  return /\n$/.test(text) ? text + eol + block + eol : text + eol + eol + block
+  return text.endsWith("\n") ? text + eol + block + eol : text + eol + eol + block
 }
 
 const within = (path: ReadonlyArray<string>, { path: other }: Item): boolean =>
@@ -62,13 +62,16 @@ const remove = (text: string, path: ReadonlyArray<string>): string | undefined =
 }
 
 /** Tables that follow each other go as one. */
-const joined = (text: string, ranges: ReadonlyArray<Range>): ReadonlyArray<Range> =>
-  ranges.reduce<ReadonlyArray<Range>>((all, [from, to]) => {
+const joined = (text: string, ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
+  const all: Array<Range> = []
+  for (const [from, to] of ranges) {
     const last = all.at(-1)
-    return last !== undefined && text.slice(last[1], from).trim() === ""
-      ? [...all.slice(0, -1), [last[0], to]]
-      : [...all, [from, to]]
-  }, [])
+    const isNext = last !== undefined && text.slice(last[1], from).trim() === ""
+    if (isNext) all.pop()
+    all.push([isNext ? last[0] : from, to])
+  }
+  return all
+}
 
 type Range = readonly [from: number, to: number]
 

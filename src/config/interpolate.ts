@@ -64,6 +64,7 @@ export interface Interpolated {
 
 /** A variable that is empty counts as one that is not set: an empty token is never what was meant. */
 export const interpolate = (text: string, values: Values): Interpolated => {
+  if (!text.includes("{")) return { text, secrets: [], missing: [] }
   const secrets: Array<string> = []
   const missing: Array<Interpolated["missing"][number]> = []
   const secret = (value: string): string => {

@@ -178,13 +178,12 @@ const readReferences = (
   ]
   const paths = new Set<string>()
   for (const tree of trees) {
-    for (const [, leaf] of Tree.leaves(tree)) {
-      if (leaf._tag !== "Leaf" || typeof leaf.value !== "string" || leaf.origin.layer.kind === "program") continue
-      for (const placeholder of placeholdersOf(leaf.value)) {
-        if (placeholder._tag === "File")
-          paths.add(resolveFrom(leaf.origin.layer.directory, placeholder.path, surroundings))
+    Tree.forEachText(tree, (text, { origin: { layer } }) => {
+      if (layer.kind === "program" || !text.includes("{file:")) return
+      for (const placeholder of placeholdersOf(text)) {
+        if (placeholder._tag === "File") paths.add(resolveFrom(layer.directory, placeholder.path, surroundings))
       }
-    }
+    })
   }
   return Effect.map(
     Effect.forEach(paths, (path) => Effect.map(Files.readText(path, maxFileBytes), (found) => [path, found] as const), {

@@ -7,7 +7,7 @@ import type { Layer } from "./Layer.js"
 import { parseJson } from "./parseJson.js"
 import { parseToml } from "./parseToml.js"
 import { placeOf, type Text } from "./Text.js"
-import type { Tree } from "./Tree.js"
+import type { Origin, Tree } from "./Tree.js"
 
 /** In UTF-16 units. Five hundred servers take a twentieth of it. */
 export const maxLength = 4 * 1024 * 1024
@@ -15,7 +15,7 @@ export const maxLength = 4 * 1024 * 1024
 export interface Parsed {
   readonly tree: Tree
   /** Keys that were given twice; the later one holds. */
-  readonly duplicates: ReadonlyArray<{ readonly path: Issue["path"]; readonly offset: number }>
+  readonly duplicates: ReadonlyArray<Origin>
 }
 
 /** A text without content is a document that says nothing. */

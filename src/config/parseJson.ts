@@ -2,44 +2,118 @@
  * JSON and JSONC: comments and commas at the end are allowed.
  */
 import * as Either from "effect/Either"
-import { getLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser"
+import { getLocation, type ParseError, printParseErrorCode, visit } from "jsonc-parser"
 import type { Issue } from "../domain/Issue.js"
 import { type Layer, showable } from "./Layer.js"
 import type { Parsed } from "./parse.js"
 import { placeOf, type Text } from "./Text.js"
-import { branch, leaf, list, type Path, type Tree } from "./Tree.js"
+import { branch, find, fromPlain, leaf, list, offsetOf, type Origin, origin, type Path, type Tree } from "./Tree.js"
 
 /** One mistake makes many messages; the first ones are about the mistake. */
 const maxIssues = 3
 
 export const jsonOptions = { allowTrailingComma: true, allowEmptyContent: true }
 
+/** Strict JSON without a key given twice is read by the platform, and places are found out when somebody asks. */
 export const parseJson = (text: Text, layer: Layer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
-  const errors: Array<ParseError> = []
-  const root = parseTree(text.text, errors, jsonOptions)
-  if (errors.length > 0) return Either.left(errors.slice(0, maxIssues).map(issueOf(text)))
-  const duplicates: Array<Parsed["duplicates"][number]> = []
-  const tree = (node: Node, path: Path): Tree => {
-    const origin = { layer, path, offset: node.offset }
-    const children = node.children ?? []
-    if (node.type === "array")
-      return list(
-        children.map((item, index) => tree(item, [...path, index])),
-        origin
-      )
-    if (node.type !== "object") return leaf(node.value, origin)
-    const fields = new Map<string, Tree>()
-    for (const property of children) {
-      const [name, value] = property.children ?? []
-      if (name === undefined || value === undefined) continue
-      const key = String(name.value)
-      if (fields.delete(key)) duplicates.push({ path: [...path, key], offset: name.offset })
-      fields.set(key, tree(value, [...path, key]))
-    }
-    return branch(fields, origin)
+  const value = strict(text.text)
+  if (value === undefined) return parseLeniently(text, layer)
+  let places: Tree | undefined
+  const offset = (path: Path): number | undefined => {
+    places ??= Either.getOrUndefined(parseLeniently(text, layer))?.tree
+    return places && offsetOf(find(places, path).tree.origin)
   }
-  const empty = branch(new Map(), { layer, path: [], offset: 0 })
-  return Either.right({ tree: root === undefined ? empty : tree(root, []), duplicates })
+  return Either.right({ tree: fromPlain(value, layer, offset), duplicates: [] })
+}
+
+/** The value of a text that is JSON and nothing more; undefined for all others. */
+const strict = (text: string): unknown => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return keysIn(value) === keysWritten(text) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Texts that a colon follows. */
+const keysWritten = (text: string): number => {
+  let count = 0
+  for (const [, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) count += 1
+  return count
+}
+
+/** How many keys there are, at all depths. */
+const keysIn = (value: unknown): number => {
+  if (typeof value !== "object" || value === null) return 0
+  const parts = Object.values(value)
+  return parts.reduce<number>((sum, part) => sum + keysIn(part), Array.isArray(value) ? 0 : parts.length)
+}
+
+/** Something that is being read. */
+interface Open {
+  readonly origin: Origin
+  /** Of an array. */
+  readonly items: Array<Tree>
+  /** Of an object. */
+  readonly fields: Map<string, Tree> | undefined
+  key: string
+  keyOffset: number
+}
+
+/** With comments, and commas at ends. */
+const parseLeniently = (text: Text, layer: Layer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
+  const errors: Array<ParseError> = []
+  const duplicates: Array<Origin> = []
+  const open: Array<Open> = []
+  let root: Tree | undefined
+
+  const originAt = (offset: number): Origin => {
+    const around = open.at(-1)
+    if (around === undefined) return origin(layer, undefined, undefined, offset)
+    return origin(layer, around.origin, around.fields === undefined ? around.items.length : around.key, offset)
+  }
+  const put = (tree: Tree) => {
+    const around = open.at(-1)
+    if (around === undefined) root = tree
+    else if (around.fields === undefined) around.items.push(tree)
+    else {
+      // the later one holds, and stands where it stands
+      if (around.fields.delete(around.key)) {
+        duplicates.push(origin(layer, around.origin, around.key, around.keyOffset))
+      }
+      around.fields.set(around.key, tree)
+    }
+  }
+  const begin = (fields: Map<string, Tree> | undefined) => (offset: number) => {
+    open.push({ origin: originAt(offset), items: [], fields, key: "", keyOffset: offset })
+  }
+  const end = () => {
+    const done = open.pop()
+    if (done === undefined) return
+    put(done.fields === undefined ? list(done.items, done.origin) : branch(done.fields, done.origin))
+  }
+
+  visit(
+    text.text,
+    {
+      onObjectBegin: (offset) => begin(new Map())(offset),
+      onObjectProperty: (name, offset) => {
+        const around = open.at(-1)
+        if (around === undefined) return
+        around.key = name
+        around.keyOffset = offset
+      },
+      onObjectEnd: end,
+      onArrayBegin: begin(undefined),
+      onArrayEnd: end,
+      onLiteralValue: (value, offset) => put(leaf(value, originAt(offset))),
+      onError: (error, offset, length) => void errors.push({ error, offset, length })
+    },
+    jsonOptions
+  )
+  if (errors.length > 0) return Either.left(errors.slice(0, maxIssues).map(issueOf(text)))
+  return Either.right({ tree: root ?? branch(new Map(), origin(layer, undefined, undefined, 0)), duplicates })
 }
 
 const issueOf =

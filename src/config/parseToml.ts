@@ -8,7 +8,7 @@ import type { Layer } from "./Layer.js"
 import type { Parsed } from "./parse.js"
 import { placeOf, type Text } from "./Text.js"
 import { keyOf, outline } from "./tomlOutline.js"
-import { branch, leaf, list, type Path, type Tree } from "./Tree.js"
+import { branch, leaf, list, offsetOf, type Origin, origin, type Path, type Tree } from "./Tree.js"
 
 export const parseToml = (text: Text, layer: Layer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
   let value: unknown
@@ -27,19 +27,20 @@ export const parseToml = (text: Text, layer: Layer): Either.Either<Parsed, Reado
       offsets.set(key, offset)
     }
   }
-  const tree = (value: unknown, path: Path, around: number): Tree => {
-    const offset = offsets.get(keyOf(path)) ?? around
-    const origin = { layer, path, offset }
-    if (Array.isArray(value))
+  const tree = (value: unknown, path: Path, up: Origin | undefined): Tree => {
+    // what has no place of its own is where the thing around it is
+    const at = origin(layer, up, path.at(-1), offsets.get(keyOf(path)) ?? (up === undefined ? 0 : offsetOf(up)))
+    if (Array.isArray(value)) {
       return list(
-        value.map((item, index) => tree(item, [...path, index], offset)),
-        origin
+        value.map((item, index) => tree(item, [...path, index], at)),
+        at
       )
-    if (typeof value !== "object" || value === null || value instanceof Date) return leaf(value, origin)
-    const fields = Object.entries(value).map(([key, item]) => [key, tree(item, [...path, key], offset)] as const)
-    return branch(new Map(fields), origin)
+    }
+    if (typeof value !== "object" || value === null || value instanceof Date) return leaf(value, at)
+    const fields = Object.entries(value).map(([key, item]) => [key, tree(item, [...path, key], at)] as const)
+    return branch(new Map(fields), at)
   }
-  return Either.right({ tree: tree(value, [], 0), duplicates: [] })
+  return Either.right({ tree: tree(value, [], undefined), duplicates: [] })
 }
 
 /** The parser's message goes on with the lines around the place, and they may hold a secret. */

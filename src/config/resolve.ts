@@ -10,6 +10,7 @@ import type { Diagnostic } from "../domain/Diagnostic.js"
 import { InvalidConfig } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
+import { check } from "../domain/ServerConfig/decode.js"
 import { isSwitch } from "../domain/ServerConfig/Input.js"
 import type { Combined, Server } from "./combine.js"
 import { absolute, type Paths } from "./absolute.js"
@@ -55,10 +56,9 @@ export const resolve = (
       servers.push([server.name, standIn(server.entry)])
       continue
     }
-    const { tree } = server.entry
     // one that only switches another that is not there is nothing
-    if (isSwitch(Tree.toPlain(tree))) continue
-    Either.match(resolveServer(server, merged, valuesOf, paths), {
+    if (!Entry.isDefinition(server.entry) && isSwitch(Tree.toPlain(server.entry.tree))) continue
+    Either.match(resolveServer(server, valuesOf, paths), {
       onLeft: (error) => unreadable.push([server.name, error]),
       onRight: ({ input, warnings }) => {
         servers.push([server.name, input])
@@ -109,7 +109,6 @@ const filled = (tree: Tree.Tree, valuesOf: ValuesOf): Filled => {
 
 const resolveServer = (
   { entry, name }: Server,
-  defaults: ServerConfig.Defaults,
   valuesOf: ValuesOf,
   paths: Paths
 ): Either.Either<
@@ -119,11 +118,11 @@ const resolveServer = (
   const { issues, secrets, tree } = filled(entry.tree, valuesOf)
   if (issues.length > 0) return Either.left(new InvalidConfig({ server: name, issues }))
   const input = withSecrets(Tree.toPlain(absolute(tree, paths)), secrets)
-  return ServerConfig.decode(name, input, defaults).pipe(
+  return check(name, input).pipe(
     Either.mapBoth({
       onLeft: ({ issues }) => new InvalidConfig({ server: name, issues: issues.map(located(entry.tree)) }),
       onRight: ({ warnings }) => ({
-        // decoding has found it to be one
+        // it has been found to be one
         input: input as ServerConfig.Input,
         warnings: warnings.map((warning) => ({
           ...warning,

@@ -77,11 +77,11 @@ export const outline = (text: string): ReadonlyArray<Item> => {
 
   /** The numbered way to a table, where it or one around it is an array of tables. */
   const numbered = (path: ReadonlyArray<string>): ReadonlyArray<string | number> => {
-    let full: ReadonlyArray<string | number> = []
+    const full: Array<string | number> = []
     for (const step of path) {
-      full = [...full, step]
+      full.push(step)
       const count = counts.get(keyOf(full))
-      if (count !== undefined) full = [...full, count - 1]
+      if (count !== undefined) full.push(count - 1)
     }
     return full
   }

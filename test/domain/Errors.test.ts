@@ -20,6 +20,14 @@ describe("messages", () => {
       "invalid config: timeout: expected a duration, found zero; timeout: expected a duration, found zero"
     ],
     [
+      new Errors.EditRefused({ file: "/x.json", reason: "it cannot be written", issues: [] }),
+      "/x.json was not changed: it cannot be written"
+    ],
+    [
+      new Errors.EditRefused({ file: "/x.json", reason: "it cannot be read", issues: [issue] }),
+      "/x.json was not changed: it cannot be read: timeout: expected a duration, found zero"
+    ],
+    [
       new Errors.RequiredServerFailed({
         servers: [
           { server, status: { status: "failed", error: "no", errorTag: "X", failures: 1 } },

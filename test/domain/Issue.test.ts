@@ -45,6 +45,11 @@ describe("an issue", () => {
     const issue = { path: ["a"], expected: "b", found: "c" }
     assert.strictEqual(Issue.render(issue), "a: expected b, found c")
     assert.strictEqual(Issue.render({ ...issue, hint: "d" }), "a: expected b, found c (d)")
+    assert.strictEqual(Issue.render({ ...issue, file: "/x.json" }), "/x.json: a: expected b, found c")
+    assert.strictEqual(
+      Issue.render({ ...issue, file: "/x.json", line: 3, column: 5 }),
+      "/x.json:3:5: a: expected b, found c"
+    )
     assert.strictEqual(Issue.renderAll([issue, issue]), "a: expected b, found c; a: expected b, found c")
   })
 })

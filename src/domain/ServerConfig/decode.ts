@@ -39,17 +39,31 @@ export const decode = (
   input: unknown,
   /** For keys that the entry leaves out. */
   defaults: Defaults = {}
-): Either.Either<Decoded, InvalidConfig> => {
+): Either.Either<Decoded, InvalidConfig> =>
+  Either.map(check(server, input), ({ config, warnings }) => ({
+    config: Option.map(config, (build) => build(defaults)),
+    warnings
+  }))
+
+/** An entry that is right, and the config it stands for. */
+export interface Checked {
+  /** None for an entry that only switches a server of a lower layer. */
+  readonly config: Option.Option<(defaults: Defaults) => ServerConfig>
+  readonly warnings: ReadonlyArray<Diagnostic>
+}
+
+/** The part of {@link decode} that finds mistakes. Whoever checks hundreds of entries does not need hundreds of configs. */
+export const check = (server: string, input: unknown): Either.Either<Checked, InvalidConfig> => {
   if (server.trim() === "") return invalid(server, [{ path: [], expected: "a server name", found: "an empty name" }])
   return plain(input).pipe(
     Either.mapLeft((issues) => new InvalidConfig({ server, issues: issues.map(withoutValues) })),
-    Either.flatMap((entry) => decodePlain(server, entry, defaults))
+    Either.flatMap((entry) => checkPlain(server, entry))
   )
 }
 
 const invalid = (server: string, issues: ReadonlyArray<Issue>) => Either.left(new InvalidConfig({ server, issues }))
 
-const decodePlain = (server: string, input: unknown, defaults: Defaults): Either.Either<Decoded, InvalidConfig> => {
+const checkPlain = (server: string, input: unknown): Either.Either<Checked, InvalidConfig> => {
   if (Input.isSwitch(input)) {
     return Either.map(parse(server, Input.Switch, input), ({ warnings }) => ({ config: Option.none(), warnings }))
   }
@@ -57,7 +71,7 @@ const decodePlain = (server: string, input: unknown, defaults: Defaults): Either
     case "local":
       return Either.flatMap(parse(server, Input.Local, input), ({ value, warnings }) => {
         const issues = [...variableIssues("env", value.env), ...variableIssues("environment", value.environment)]
-        const config = Option.some(toLocal(value, defaults))
+        const config = Option.some((defaults: Defaults) => toLocal(value, defaults))
         return issues.length === 0
           ? Either.right({ config, warnings: [...warnings, ...localWarnings(value)] })
           : invalid(server, issues)
@@ -65,7 +79,7 @@ const decodePlain = (server: string, input: unknown, defaults: Defaults): Either
     case "remote":
       return Either.flatMap(parse(server, Input.Remote, input), ({ value, warnings }) => {
         const issues = headerIssues(value.headers)
-        const config = Option.some(toRemote(value, defaults))
+        const config = Option.some((defaults: Defaults) => toRemote(value, defaults))
         return issues.length === 0 ? Either.right({ config, warnings }) : invalid(server, issues)
       })
     case "type":
