@@ -1,5 +1,6 @@
 /** The files of this repository that are made from its code. */
 import { ConfigDocument } from "../src/index.js"
+import { configurationPage } from "./configurationPage.js"
 import { lifecycleDiagram } from "./lifecycleDiagram.js"
 
 const lifecyclePage = () => `# The life of a server
@@ -26,5 +27,6 @@ How to read it:
 
 export const generated: Record<string, () => string> = {
   "schema/mcp-supervisor.schema.json": () => `${JSON.stringify(ConfigDocument.jsonSchema(), null, 2)}\n`,
-  "docs/lifecycle.md": lifecyclePage
+  "docs/lifecycle.md": lifecyclePage,
+  "docs/configuration.md": configurationPage
 }

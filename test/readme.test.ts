@@ -26,6 +26,7 @@ describe("the README", () => {
       "README.md",
       "CONTRIBUTING.md",
       "docs/architecture.md",
+      "docs/configuration.md",
       "docs/connections.md",
       "docs/testing.md",
       "bench/README.md",

@@ -366,6 +366,66 @@ describe("layerConfig", () => {
     })
   )
 
+  onMachine("pain 47: children get what the config declares, with and without variables of their own", (machine) =>
+    Effect.gen(function* () {
+      machine.env.HOST_CANARY = "host-canary"
+      machine.env.DECLARED = "declared-value"
+      const dump = (name: string) => ({
+        command: process.execPath,
+        args: [
+          "-e",
+          `require("node:fs").writeFileSync(process.argv[1], JSON.stringify(process.env))`,
+          join(machine.root, name)
+        ]
+      })
+      const file = machine.write(
+        "servers.json",
+        config({
+          without: dump("without"),
+          with: { ...dump("with"), env: { OWN: "${DECLARED}" } },
+          all: { ...dump("all"), inheritEnv: true }
+        })
+      )
+      const { supervisor } = yield* supervise(machine, { files: [file] })
+      for (const name of ["without", "with", "all"]) {
+        yield* awaitSnapshot(supervisor, name, ({ restarts, status }) => status.status === "failed" || restarts > 0)
+      }
+      const environment = (name: string) => JSON.parse(machine.read(join(machine.root, name))) as Record<string, string>
+      assert.notInclude(JSON.stringify(environment("without")), "canary")
+      assert.notInclude(JSON.stringify(environment("with")), "canary")
+      assert.strictEqual(environment("with").OWN, "declared-value")
+      assert.strictEqual(environment("all").HOST_CANARY, "host-canary")
+    })
+  )
+
+  onMachine("pain 48: what was put in shows up in no status, event or log", (machine) =>
+    Effect.gen(function* () {
+      machine.env.TOKEN = "canary-of-the-environment"
+      const secret = machine.write("token", "canary-of-a-file\n")
+      const script = `console.error("refused", ...process.argv.slice(1), process.env.T); process.exit(3)`
+      const file = machine.write(
+        "servers.json",
+        config({
+          local: {
+            command: process.execPath,
+            args: ["-e", script, "\${TOKEN}", `{file:${secret}}`],
+            env: { T: "x{env:TOKEN}" }
+          },
+          gone: { command: "/nowhere/{env:TOKEN}" },
+          remote: { url: "http://127.0.0.1:9/{env:TOKEN}?t=\${TOKEN}", headers: { A: `{file:${secret}}` } }
+        })
+      )
+      const { events, supervisor } = yield* supervise(machine, { files: [file] })
+      for (const name of ["local", "gone", "remote"]) {
+        yield* awaitSnapshot(supervisor, name, ({ status }) => status.status === "failed")
+      }
+      const logged = yield* Stream.runHead(supervisor.logs("local"))
+      const shown = JSON.stringify([yield* supervisor.servers, events, logged])
+      assert.include(shown, "refused")
+      assert.notInclude(shown, "canary")
+    })
+  )
+
   onMachine("what the program asks for is the lowest layer", (machine) =>
     Effect.gen(function* () {
       const file = machine.write("servers.json", config({ own: { enabled: false } }))

@@ -170,7 +170,10 @@ export const OAuth = Schema.Union(
     clientMetadataUrl: key(HttpUrl, "A client ID metadata document."),
     authorizationUrl: key(HttpUrl, "For servers that publish no metadata."),
     tokenUrl: key(HttpUrl, "For servers that publish no metadata."),
-    grant: key(Schema.Literal("authorization_code", "client_credentials"), 'Default "authorization_code".'),
+    grant: key(
+      Schema.Literal("authorization_code", "client_credentials"),
+      'How a token is got: by a person, or by the client itself. Default "authorization_code".'
+    ),
     privateKeyPem: key(TextInput, "The key of a client that signs its requests."),
     alg: key(Name, "The algorithm of that key.")
   })
@@ -195,7 +198,7 @@ const shared = {
 
 const common = {
   ...shared,
-  enabled: key(Schema.Boolean, "Default true."),
+  enabled: key(Schema.Boolean, "Whether the server runs. Default true."),
   disabled: key(Schema.Boolean, 'The opposite of "enabled", as some clients spell it.'),
   required: key(Schema.Boolean, "The server must connect. Default false."),
   exclusive: key(Schema.Boolean, "Callers never share an instance. Default false."),
