@@ -2,7 +2,6 @@
  * Values of a config with where each was written. Merging two of them keeps that for every value, and is associative: it makes
  * no difference in which order layers are brought together, only which is above which.
  */
-import * as Predicate from "effect/Predicate"
 import type { Issue } from "../domain/Issue.js"
 import type { Layer } from "./Layer.js"
 
@@ -115,6 +114,7 @@ export const fromPlain = (
   step?: string | number
 ): Tree => {
   const at = origin(layer, up, step, offset)
+  if (typeof value !== "object" || value === null) return leaf(value, at)
   if (Array.isArray(value)) {
     return list(
       value.map((item, index) => fromPlain(item, layer, offset, at, index)),
@@ -122,14 +122,18 @@ export const fromPlain = (
     )
   }
   if (!isPlainObject(value)) return leaf(value, at)
-  const fields = Object.entries(value)
-    .filter(([, item]) => item !== undefined)
-    .map(([key, item]) => [key, fromPlain(item, layer, offset, at, key)] as const)
-  return branch(new Map(fields), at)
+  const fields = new Map<string, Tree>()
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key]
+    if (item !== undefined) fields.set(key, fromPlain(item, layer, offset, at, key))
+  }
+  return branch(fields, at)
 }
 
-const isPlainObject = (value: unknown): value is object =>
-  Predicate.isRecord(value) && [null, Object.prototype].includes(Object.getPrototypeOf(value))
+const isPlainObject = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}
 
 /** The values within, each with the way to it. An object or array without content is a value itself. */
 export function* leaves(tree: Tree, path: Path = []): Iterable<readonly [Path, Tree]> {

@@ -1,5 +1,5 @@
 /**
- * TOML. The parser tells values, the outline tells where they stand.
+ * TOML. The parser tells values; where they stand, the outline tells when somebody asks.
  */
 import * as Either from "effect/Either"
 import { parse as parseDocument, TomlError } from "smol-toml"
@@ -8,7 +8,7 @@ import type { Layer } from "./Layer.js"
 import type { Parsed } from "./parse.js"
 import { placeOf, type Text } from "./Text.js"
 import { keyOf, outline } from "./tomlOutline.js"
-import { branch, leaf, list, offsetOf, type Origin, origin, type Path, type Tree } from "./Tree.js"
+import { fromPlain, type Path } from "./Tree.js"
 
 export const parseToml = (text: Text, layer: Layer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
   let value: unknown
@@ -18,29 +18,30 @@ export const parseToml = (text: Text, layer: Layer): Either.Either<Parsed, Reado
     if (!(error instanceof TomlError)) throw error
     return Either.left([issueOf(text, error)])
   }
+  let offsets: ReadonlyMap<string, number> | undefined
+  const offset = (path: Path): number => {
+    offsets ??= offsetsIn(text.text)
+    // what has no place of its own is where the thing around it is
+    for (let length = path.length; length > 0; length -= 1) {
+      const found = offsets.get(keyOf(path.slice(0, length)))
+      if (found !== undefined) return found
+    }
+    return 0
+  }
+  return Either.right({ tree: fromPlain(value, layer, offset), duplicates: [] })
+}
+
+/** A table that is written in parts is where its first part is. */
+const offsetsIn = (text: string): ReadonlyMap<string, number> => {
   const offsets = new Map<string, number>()
-  for (const { offset, path } of outline(text.text)) {
-    // a table that is written in parts is where its first part is
+  for (const { offset, path } of outline(text)) {
     for (let length = path.length; length > 0; length -= 1) {
       const key = keyOf(path.slice(0, length))
       if (offsets.has(key)) break
       offsets.set(key, offset)
     }
   }
-  const tree = (value: unknown, path: Path, up: Origin | undefined): Tree => {
-    // what has no place of its own is where the thing around it is
-    const at = origin(layer, up, path.at(-1), offsets.get(keyOf(path)) ?? (up === undefined ? 0 : offsetOf(up)))
-    if (Array.isArray(value)) {
-      return list(
-        value.map((item, index) => tree(item, [...path, index], at)),
-        at
-      )
-    }
-    if (typeof value !== "object" || value === null || value instanceof Date) return leaf(value, at)
-    const fields = Object.entries(value).map(([key, item]) => [key, tree(item, [...path, key], at)] as const)
-    return branch(new Map(fields), at)
-  }
-  return Either.right({ tree: tree(value, [], undefined), duplicates: [] })
+  return offsets
 }
 
 /** The parser's message goes on with the lines around the place, and they may hold a secret. */

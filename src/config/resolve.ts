@@ -3,7 +3,6 @@
  * wrong with one server is told with its place, and costs that server only.
  */
 import * as Either from "effect/Either"
-import * as Redacted from "effect/Redacted"
 import { defined } from "../domain/defined.js"
 import type { Desired } from "../domain/Desired.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
@@ -139,7 +138,7 @@ const withSecrets = (input: unknown, secrets: ReadonlyArray<string>): unknown =>
   if (secrets.length === 0 || typeof input !== "object" || input === null || Array.isArray(input)) return input
   const own = "secrets" in input ? input.secrets : []
   if (!Array.isArray(own)) return input
-  return { ...input, secrets: [...own, ...Array.from(new Set(secrets), (secret) => Redacted.make(secret))] }
+  return { ...input, secrets: [...own, ...new Set(secrets)] }
 }
 
 const located =
