@@ -408,11 +408,11 @@ describe("layerConfig", () => {
         config({
           local: {
             command: process.execPath,
-            args: ["-e", script, "\${TOKEN}", `{file:${secret}}`],
+            args: ["-e", script, "${TOKEN}", `{file:${secret}}`],
             env: { T: "x{env:TOKEN}" }
           },
           gone: { command: "/nowhere/{env:TOKEN}" },
-          remote: { url: "http://127.0.0.1:9/{env:TOKEN}?t=\${TOKEN}", headers: { A: `{file:${secret}}` } }
+          remote: { url: "http://127.0.0.1:9/{env:TOKEN}?t=${TOKEN}", headers: { A: `{file:${secret}}` } }
         })
       )
       const { events, supervisor } = yield* supervise(machine, { files: [file] })
