@@ -35,13 +35,14 @@ const targetRoom = ({ file, specifier }: Import): string =>
 /** Which rooms a room may look into, besides itself. */
 const mayImport: Record<string, ReadonlyArray<string>> = {
   domain: [],
-  connection: ["domain"],
-  auth: ["connection", "domain"],
+  system: ["domain"],
+  connection: ["system", "domain"],
+  auth: ["connection", "system", "domain"],
   permission: ["domain"],
-  config: ["domain"],
-  supervision: ["connection", "auth", "permission", "domain"],
+  config: ["system", "domain"],
+  supervision: ["connection", "auth", "permission", "system", "domain"],
   gateway: ["supervision", "connection", "auth", "permission", "domain"],
-  control: ["supervision", "connection", "auth", "permission", "domain"],
+  control: ["supervision", "connection", "auth", "permission", "system", "domain"],
   integrations: ["supervision", "connection", "auth", "permission", "domain"],
   testing: ["supervision", "connection", "auth", "permission", "domain"],
   cli: [
@@ -54,9 +55,10 @@ const mayImport: Record<string, ReadonlyArray<string>> = {
     "connection",
     "auth",
     "permission",
+    "system",
     "domain"
   ],
-  root: ["config", "gateway", "control", "cli", "supervision", "connection", "auth", "permission", "domain"]
+  root: ["config", "gateway", "control", "cli", "supervision", "connection", "auth", "permission", "system", "domain"]
 }
 
 /** All that the pure core may know of the world outside: descriptions and pure functions. */

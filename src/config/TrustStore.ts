@@ -130,7 +130,10 @@ export const revoke = (stateDir: string, file: string): Effect.Effect<void, stri
   change(stateDir, (_key, { [file]: _, ...others }) => others)
 
 const change = (stateDir: string, next: (key: string, files: Approvals) => Approvals): Effect.Effect<void, string> =>
-  withLock(fileIn(stateDir))(
+  withLock(
+    stateDir,
+    "trust"
+  )(
     Effect.gen(function* () {
       const key = yield* makeKey(stateDir)
       const before = yield* Effect.either(textOf(fileIn(stateDir)))

@@ -226,7 +226,10 @@ const write = (
     const notApproved = (reason: string) =>
       refuse(`it was written, but what it says could not be approved of: ${reason}`)
 
-    return yield* withLock(file)(
+    return yield* withLock(
+      stateDir,
+      `config-${backupName(file)}`
+    )(
       Effect.gen(function* () {
         for (let attempts = 0; attempts < maxAttempts; attempts += 1) {
           const done = yield* Effect.either(attempt)
@@ -234,12 +237,7 @@ const write = (
         }
         return Either.left(refuse("somebody else keeps changing it"))
       })
-    ).pipe(
-      Effect.mapError((reason) =>
-        refuse(reason === "EACCES" || reason === "EROFS" ? `it cannot be written (${reason})` : reason)
-      ),
-      Effect.flatMap(Either.map((done) => done!))
-    )
+    ).pipe(Effect.mapError(refuse), Effect.flatMap(Either.map((done) => done!)))
   })
 
 const backupName = (file: string): string =>

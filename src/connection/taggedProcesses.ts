@@ -7,7 +7,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as ProcessGroups from "./ProcessGroups.js"
-import { ask, parseStat, procIsOurs } from "./processIdentity.js"
+import { ask, parseStat, procIsOurs } from "../system/processIdentity.js"
 import { runVariable } from "./StdioCommand.js"
 
 /** A process, and the run it belongs to if that is one of those looked for. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { readdirSync, statSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -94,8 +94,6 @@ describe("editing", () => {
       machine.write(join(machine.home, ".config/mcp-supervisor/x"), "")
       symlinkSync(real, machine.globalFile())
       const names = Array.from({ length: 20 }, (_, index) => `s${index}`)
-      // a holder that is long dead is not waited for
-      writeFileSync(`${real}.lock`, "999999999 dead")
       yield* Effect.forEach(names, (name) => ConfigFiles.add(name, { command: name }, machine.host), {
         concurrency: 20
       })
@@ -103,7 +101,6 @@ describe("editing", () => {
       assert.deepStrictEqual(readdirSync(machine.root).sort(), ["home", "project", "real.json", "state"])
       yield* Effect.forEach(names, (name) => ConfigFiles.remove(name, machine.host), { concurrency: 20 })
       assert.strictEqual(machine.read(real), '{ "mcp": {} }')
-      assert.isFalse(existsSync(`${real}.lock`))
     })
   )
 })

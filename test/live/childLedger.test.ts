@@ -19,7 +19,7 @@ import { Deferred, Effect, Exit, Fiber, HashMap, Layer, Logger, Scope } from "ef
 import { ChildLedger } from "../../src/connection/ChildLedger.js"
 import * as Connector from "../../src/connection/Connector.js"
 import * as FileChildLedger from "../../src/connection/FileChildLedger.js"
-import * as ProcessIdentity from "../../src/connection/processIdentity.js"
+import * as ProcessIdentity from "../../src/system/processIdentity.js"
 import { ScriptedServer } from "../../src/testing/Testing.js"
 import { connect, eventually, faulty, groupOf, local, processesWith } from "./support/session.js"
 

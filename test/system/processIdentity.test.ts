@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Identity, judge, parsePs, parseStat } from "../../src/connection/processIdentity.js"
+import { type Identity, judge, parsePs, parseStat } from "../../src/system/processIdentity.js"
 
 const here = { boot: "boot", space: "pid:[1]", machine: "machine" }
 const owner: Identity = { pid: 7, startedAt: "100", ...here }

@@ -16,7 +16,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as ProcessIdentity from "../connection/processIdentity.js"
+import * as ProcessIdentity from "./processIdentity.js"
 
 /** The lock could not be had: somebody holds it all the time, or the file system does not let us. */
 export class LockFailed extends Data.TaggedError("LockFailed")<{
