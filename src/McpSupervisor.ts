@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import { homedir } from "node:os"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
@@ -13,13 +14,13 @@ import * as Logger from "effect/Logger"
 import * as Browser from "./auth/Browser.js"
 import * as CredentialStore from "./auth/CredentialStore.js"
 import type { McpAuth } from "./auth/McpAuth.js"
-import * as Stream from "effect/Stream"
 import * as ConfigFiles from "./config/ConfigFiles.js"
 import * as Connector from "./connection/Connector.js"
 import * as FileChildLedger from "./connection/FileChildLedger.js"
 import type { Desired } from "./domain/Desired.js"
 import type { InvalidConfig } from "./domain/Errors.js"
 import { defaultStateDir } from "./domain/stateDir.js"
+import { faultPlace } from "./supervision/faults.js"
 import * as FileCatalogStore from "./supervision/FileCatalogStore.js"
 import { McpSupervisor as Tag, type McpSupervisor, type Options, type Shape } from "./supervision/model.js"
 import { layer } from "./supervision/Supervisor.js"
@@ -93,19 +94,26 @@ export const layerConfig = <R = never>(
   const program = { agents, defaults, servers, tools }
   return Layer.scopedContext(
     Effect.gen(function* () {
-      const { changes, first, problems, reload } = yield* ConfigFiles.following(
+      const { first, next, problems, reload, ...where } = yield* ConfigFiles.following(
         { cwd, files, stateDir, program },
         watch
       )
-      const wanted: Options<R> = { roots: cwd === undefined ? undefined : [cwd], ...rest, ...first.desired, stateDir }
+      const roots = cwd === undefined ? undefined : [cwd]
+      const wanted: Options<R> = { roots, ...rest, ...first.desired, stateDir: where.stateDir }
       const context = yield* Layer.build(layerNode(wanted))
       const supervisor = Context.get(context, Tag)
       // what is wrong is published by the one who is asked to apply it
       const apply = (desired: Desired) => Effect.ignore(supervisor.reconcile(desired))
       for (const rejected of problems) yield* apply({ rejected })
-      yield* Effect.forkScoped(Stream.runForEach(changes, apply))
-      const restart: Shape["restart"] = (name) =>
-        Effect.zipRight(Effect.flatMap(reload, apply), supervisor.restart(name))
+      yield* next(apply).pipe(
+        // a fault costs one change, not all that come after it; its text may hold anything
+        Effect.catchAllDefect((defect) =>
+          Effect.annotateLogs(Effect.logError("mcp.config.fault"), "where", faultPlace(Cause.die(defect)))
+        ),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      const restart: Shape["restart"] = (name) => Effect.zipRight(reload(apply), supervisor.restart(name))
       return Context.add(context, Tag, { ...supervisor, restart })
     })
   ).pipe(Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout))

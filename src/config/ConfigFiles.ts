@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { Desired } from "../domain/Desired.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
@@ -125,7 +126,13 @@ export const plan = (
  */
 export const watch = (options: Options = {}): Stream.Stream<Desired, InvalidConfig> =>
   Stream.unwrapScoped(
-    Effect.map(following(options, true), ({ changes, first }) => Stream.concat(Stream.make(first.desired), changes))
+    Effect.gen(function* () {
+      const { first, next } = yield* following(options, true)
+      const changes = yield* Queue.unbounded<Desired>()
+      const offer = (desired: Desired) => Effect.asVoid(changes.offer(desired))
+      yield* Effect.forkScoped(Effect.forever(next(offer)))
+      return Stream.concat(Stream.make(first.desired), Stream.fromQueue(changes))
+    })
   )
 
 /**
@@ -134,7 +141,13 @@ export const watch = (options: Options = {}): Stream.Stream<Desired, InvalidConf
  * @internal
  */
 export const following = (options: Options, watch: boolean) =>
-  Effect.suspend(() => Follow.follow({ surroundings: surroundings(options), program: options.program ?? {}, watch }))
+  Effect.suspend(() => {
+    const around = surroundings(options)
+    return Effect.map(Follow.follow({ surroundings: around, program: options.program ?? {}, watch }), (following) => ({
+      ...following,
+      stateDir: around.stateDir
+    }))
+  })
 
 /**
  * @since 0.1.0

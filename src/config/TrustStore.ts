@@ -45,11 +45,11 @@ export interface Trust {
   readonly settings: (file: string, content: Content) => boolean
 }
 
-/** Without a key, or with files that are not ours to read, nothing is approved of. */
-export const load = (stateDir: string): Effect.Effect<Trust> =>
+/** What a text of `trust.json` approves of. Without a key, or with texts that are not ours, that is nothing. */
+export const read = (stateDir: string, found: Files.Found): Effect.Effect<Trust> =>
   Effect.gen(function* () {
     const key = yield* Schema.decode(Key)(yield* textOf(keyIn(stateDir)))
-    const { files } = yield* Schema.decode(Document)(yield* textOf(fileIn(stateDir)))
+    const { files } = yield* Schema.decode(Document)(found._tag === "Found" ? found.text : "")
     return trustOf(key.key, files)
   }).pipe(Effect.orElseSucceed(() => trustOf("", {})))
 

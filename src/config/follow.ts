@@ -7,7 +7,6 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
 import type { Desired } from "../domain/Desired.js"
 import type { InvalidConfig } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
@@ -35,11 +34,16 @@ export interface Following {
   readonly first: Snapshot
   /** What came of files that were no use from the start, and were left out. */
   readonly problems: ReadonlyArray<InvalidConfig>
-  /** Each change from now on. `rejected` where the files are no use, and what was before goes on. */
-  readonly changes: Stream.Stream<Desired>
-  /** Reads everything again, now. */
-  readonly reload: Effect.Effect<Desired>
+  /**
+   * Waits for the next change and has it applied: `rejected` where the files are no use, and what was before goes on. What is
+   * applied comes in the order in which it was read.
+   */
+  readonly next: (apply: Apply) => Effect.Effect<void>
+  /** Reads everything again, now, and has it applied if it is another. */
+  readonly reload: (apply: Apply) => Effect.Effect<void>
 }
+
+export type Apply = (desired: Desired) => Effect.Effect<void>
 
 export interface FollowOptions {
   readonly surroundings: Surroundings
@@ -70,14 +74,27 @@ export const follow = ({
       return next.desired
     }
 
-    const take = Effect.gen(function* () {
-      const next = yield* load(surroundings, program)
-      seen = next.seen
-      return next
-    })
-    const reload = one.withPermits(1)(Effect.map(take, judge))
+    const read = load(surroundings, program)
+
+    /** Whether it is another. What was seen was also applied. */
+    const accept = (next: Snapshot, apply: Apply): Effect.Effect<boolean> =>
+      Effect.suspend(() => {
+        if (same(seen, next.seen)) return Effect.succeed(false)
+        seen = next.seen
+        return Effect.as(apply(judge(next)), true)
+      }).pipe(Effect.uninterruptible)
+
+    const reload = (apply: Apply) =>
+      one.withPermits(1)(Effect.asVoid(Effect.flatMap(read, (next) => accept(next, apply))))
+
+    if (Option.isSome(Organisation.addressOf(surroundings))) {
+      const refresh = Organisation.refresh(surroundings)
+      yield* Effect.forkScoped(
+        watch ? Effect.asVoid(Effect.repeat(refresh, Schedule.spaced(refreshEvery))) : Effect.asVoid(refresh)
+      )
+    }
     const problems = first.broken.size === 0 ? [] : [rejection(first.broken.values())]
-    if (!watch) return { first, problems, changes: Stream.empty, reload }
+    if (!watch) return { first, problems, next: () => Effect.never, reload }
 
     const signals = yield* Queue.dropping<void>(1)
     const directories = yield* DirectoryWatch.make(() => void signals.unsafeOffer(undefined))
@@ -85,31 +102,28 @@ export const follow = ({
       Effect.flatMap(directories.update(watched), (isNew) => (isNew ? signals.offer(undefined) : Effect.void))
 
     yield* lookOutFor(first)
-    if (Option.isSome(Organisation.addressOf(surroundings))) {
-      yield* Effect.forkScoped(Effect.repeat(Organisation.refresh(surroundings), Schedule.spaced(refreshEvery)))
-    }
 
-    /** The next state of the files that is another, once they have come to rest. */
-    const next: Effect.Effect<Desired> = Effect.gen(function* () {
-      while (true) {
-        yield* signals.take.pipe(directories.isDeaf() ? Effect.timeoutOption(pollEvery) : Effect.asSome)
-        yield* rest(signals)
-        const desired = yield* one.withPermits(1)(
-          Effect.gen(function* () {
-            const before = seen
-            let now = yield* take
-            yield* lookOutFor(now)
-            if (vanished(before, now.seen)) {
-              yield* Effect.sleep(vanishedFor)
-              now = yield* take
-            }
-            return same(before, now.seen) ? undefined : judge(now)
-          })
-        )
-        if (desired !== undefined) return desired
-      }
-    })
-    return { first, problems, changes: Stream.repeatEffect(next), reload }
+    const look = (apply: Apply) =>
+      Effect.gen(function* () {
+        let now = yield* read
+        yield* lookOutFor(now)
+        if (vanished(seen, now.seen)) {
+          yield* Effect.sleep(vanishedFor)
+          now = yield* read
+        }
+        return yield* accept(now, apply)
+      })
+
+    const next = (apply: Apply): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        let isOver = false
+        while (!isOver) {
+          yield* signals.take.pipe(directories.isDeaf() ? Effect.timeoutOption(pollEvery) : Effect.asSome)
+          yield* rest(signals)
+          isOver = yield* one.withPermits(1)(look(apply))
+        }
+      })
+    return { first, problems, next, reload }
   })
 
 /** Waits until nothing more comes, within bounds. */

@@ -56,15 +56,16 @@ export const load = (surroundings: Surroundings, program: Program): Effect.Effec
   Effect.gen(function* () {
     const project = yield* projectDirectories(surroundings)
     const files = candidates(surroundings, project)
-    const [texts, organisation, trust, trustText] = yield* Effect.all(
+    const [texts, organisation, trustText] = yield* Effect.all(
       [
         Effect.forEach(files, readCandidate, { concurrency: 16 }),
         Organisation.kept(surroundings),
-        TrustStore.load(surroundings.stateDir),
         Files.readText(TrustStore.fileIn(surroundings.stateDir), maxBytes)
       ],
       { concurrency: "unbounded" }
     )
+    // what is decided and what is remembered of it are of the same text
+    const trust = yield* TrustStore.read(surroundings.stateDir, trustText)
     const reads = inOrder([
       ...programLayer(program, surroundings),
       ...organisationLayer(surroundings, organisation),
@@ -76,12 +77,18 @@ export const load = (surroundings: Surroundings, program: Program): Effect.Effec
     )
     const combined = combine(judged)
     const contents = yield* readReferences(combined, surroundings)
-    const { desired, diagnostics } = resolve(
+    const resolved = resolve(
       combined,
       program.defaults ?? {},
       (layer) => valuesOf(layer, surroundings, contents),
       surroundings
     )
+    const general = [
+      ...combined.diagnostics.filter(({ subject }) => subject === undefined),
+      ...organisationRemarks(surroundings)
+    ]
+    const desired = { ...resolved.desired, diagnostics: general }
+    const diagnostics = [...resolved.diagnostics, ...organisationRemarks(surroundings)]
     const broken = new Map(
       reads.flatMap(({ content, layer }) => (Either.isLeft(content) ? [[layer.name, content.left] as const] : []))
     )
@@ -93,6 +100,18 @@ export const load = (surroundings: Surroundings, program: Program): Effect.Effec
     ])
     return { desired, diagnostics, reads, judged, combined, broken, watched: [...seen.keys()], seen }
   })
+
+/** An address that nobody asks is most likely a mistake. */
+const organisationRemarks = ({ env }: Surroundings): ReadonlyArray<Diagnostic> =>
+  (env.MCP_SUPERVISOR_DEFAULTS_URL ?? "") === "" || Option.isSome(Organisation.addressOf({ env }))
+    ? []
+    : [
+        {
+          severity: "warning",
+          code: "organisation_address",
+          message: "MCP_SUPERVISOR_DEFAULTS_URL is no https address (http is for this machine only): it is not asked"
+        }
+      ]
 
 /** Any text that says what was found, and differs where it differs. */
 const said = (found: Files.Found): string =>

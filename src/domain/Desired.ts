@@ -1,6 +1,7 @@
 /**
  * A set of servers as somebody wants it, and what applies to all of them.
  */
+import type { Diagnostic } from "./Diagnostic.js"
 import type { InvalidConfig } from "./Errors/command.js"
 import type * as ServerConfig from "./ServerConfig.js"
 import type * as ToolName from "./ToolName.js"
@@ -25,6 +26,8 @@ export interface Desired {
   readonly untrusted?: ReadonlyArray<string> | undefined
   /** Servers whose declaration could not be read as far as an entry: they are shown as failed, and never started. */
   readonly unreadable?: Readonly<Record<string, InvalidConfig>> | undefined
+  /** What a person should know about it that is about no server in particular. */
+  readonly diagnostics?: ReadonlyArray<Diagnostic> | undefined
   /** Why this is no configuration at all: nothing is applied, what runs goes on, and `ConfigRejected` says so. */
   readonly rejected?: InvalidConfig | undefined
 }

@@ -4,7 +4,7 @@
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Diagnostic } from "../domain/Diagnostic.js"
+import { Diagnostic } from "../domain/Diagnostic.js"
 import { InvalidConfig } from "../domain/Errors.js"
 import { describeType, type Issue } from "../domain/Issue.js"
 import * as Lifecycle from "../domain/Lifecycle.js"
@@ -44,7 +44,8 @@ export const resolve = (given: Desired): Either.Either<Wanted, InvalidConfig> =>
       .flatMap(([name, input]) => configuredServer(name, input, defaults, !untrusted.has(name)))
     const broken = [...unreadable].map(([name, error]) => invalidServer(name, reasonOf(name, error)))
     const definitions = new Map([...configured, ...broken].map((definition) => [definition.name, definition]))
-    return { definitions, defaults, tools, agents, diagnostics: warnings }
+    const remarks = Array.isArray(desired.diagnostics) ? desired.diagnostics.filter(Schema.is(Diagnostic)) : []
+    return { definitions, defaults, tools, agents, diagnostics: [...warnings, ...remarks] }
   })
 
 /** One server that is added while running. Here a wrong entry is an error: somebody waits for the answer. */

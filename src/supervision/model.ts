@@ -22,7 +22,8 @@ export type { Desired } from "../domain/Desired.js"
  * @since 0.1.0
  * @category models
  */
-export interface Options<R = never> extends Omit<Desired, "permission" | "untrusted" | "unreadable" | "rejected"> {
+export interface Options<R = never>
+  extends Omit<Desired, "permission" | "untrusted" | "unreadable" | "diagnostics" | "rejected"> {
   /** Where things are kept between two runs. Used by `layerNode` only; defaults to the platform's place for such data. */
   readonly stateDir?: string | undefined
   /**
