@@ -5,6 +5,7 @@ import * as Either from "effect/Either"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import { describeType, type Issue, renderPath } from "../domain/Issue.js"
 import { nearest } from "../domain/nearest.js"
+import * as ServerConfig from "../domain/ServerConfig.js"
 import { spell } from "./dialect.js"
 import * as Entry from "./Entry.js"
 import { hasPlaceholder } from "./interpolate.js"
@@ -179,15 +180,28 @@ const restricted = (content: Content): Content => {
     const isLocal = Tree.isBranch(tree) && Entry.ownKeys.local.some((key) => tree.fields.has(key))
     if (isLocal || Entry.kindOf(tree) === "local")
       refuse(name, tree, "an organisation's document may not start programs")
+    else if (Tree.isBranch(tree) && ["roots", "caFile"].some((key) => tree.fields.has(key)))
+      refuse(name, tree, "an organisation's document may not name files or directories of this machine")
     else if (usesPlaceholders(tree)) refuse(name, tree, "an organisation's document may not use variables or files")
     else servers.set(name, entry)
   }
-  const settings = usesPlaceholders(content.settings) ? { ...content.settings, fields: new Map() } : content.settings
-  if (settings !== content.settings) {
-    const message = "settings were left out: an organisation's document may not use variables or files"
-    diagnostics.push(remark(settings.origin, "organisation_refused", message))
+  const useless = usesPlaceholders(content.settings)
+    ? "an organisation's document may not use variables or files"
+    : hasBadTimeout(content.settings)
+      ? '"experimental.mcp_timeout" is no duration'
+      : undefined
+  const settings = useless === undefined ? content.settings : { ...content.settings, fields: new Map() }
+  if (useless !== undefined) {
+    diagnostics.push(remark(settings.origin, "organisation_refused", `settings were left out: ${useless}`))
   }
   return { ...content, servers, settings, diagnostics }
+}
+
+/** In a file of the user's own that is an error; here it must not keep anybody from starting. */
+const hasBadTimeout = ({ fields }: Tree.Branch): boolean => {
+  const tree = fields.get("mcp_timeout")
+  const timeout = tree === undefined ? undefined : Tree.toPlain(tree)
+  return tree !== undefined && Either.isLeft(ServerConfig.decodeDefaults({ timeout }))
 }
 
 const usesPlaceholders = (tree: Tree.Tree): boolean => {

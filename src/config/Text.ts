@@ -1,7 +1,6 @@
 /**
  * A text that was read, and how to say where in it something stands.
  */
-import { defined } from "../domain/defined.js"
 
 export type Format = "json" | "toml"
 
@@ -46,11 +45,24 @@ export const make = (name: string, raw: string): Text => {
   return { name, format: formatOf(name, text), text }
 }
 
-/** Where an offset is. Counting starts anew for each: it is asked for errors and explanations only. */
-export const placeOf = ({ name, text }: Text, offset: number | undefined): Place => {
-  if (offset === undefined) return { file: name }
-  const before = text.slice(0, offset)
-  const lineStart = Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r")) + 1
-  const line = before.split(/\r\n|\n|\r/).length
-  return { file: name, ...defined({ line, column: offset - lineStart + 1 }) } as Place
+/** Where an offset is. */
+export const placeOf = (text: Text, offset: number | undefined): Place => {
+  if (offset === undefined) return { file: text.name }
+  const starts = lineStarts(text)
+  let line = 0
+  for (let step = 2 ** Math.ceil(Math.log2(starts.length + 1)); step >= 1; step /= 2) {
+    if ((starts[line + step] ?? Number.POSITIVE_INFINITY) <= offset) line += step
+  }
+  return { file: text.name, line: line + 1, column: offset - starts[line]! + 1 }
+}
+
+const known = new WeakMap<Text, ReadonlyArray<number>>()
+
+/** Found once for each text: whoever makes one mistake makes many. */
+const lineStarts = (text: Text): ReadonlyArray<number> => {
+  const before = known.get(text)
+  if (before !== undefined) return before
+  const starts = [0, ...Array.from(text.text.matchAll(/\r\n|\n|\r/g), ({ 0: end, index }) => index + end.length)]
+  known.set(text, starts)
+  return starts
 }

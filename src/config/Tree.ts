@@ -55,6 +55,10 @@ export interface Branch {
   readonly origin: Origin
 }
 
+/** The values that a value is made of. */
+export const childrenOf = (tree: Tree): ReadonlyArray<Tree> =>
+  tree._tag === "Leaf" ? [] : tree._tag === "List" ? tree.items : [...tree.fields.values()]
+
 export const leaf = (value: unknown, origin: Origin): Leaf => ({ _tag: "Leaf", value, origin })
 
 export const list = (items: ReadonlyArray<Tree>, origin: Origin): List => ({ _tag: "List", items, origin })

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto"
 import { basename, join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import { defined } from "../domain/defined.js"
 import { EditRefused, type InvalidConfig, ServerExists, ServerNotFound } from "../domain/Errors.js"
 import { nearest } from "../domain/nearest.js"
@@ -209,6 +210,7 @@ const write = (
     )
     const attempt = Effect.gen(function* () {
       const before = yield* readNow
+      if (target.isProject && wanted._tag !== "Remove" && alsoIn.length > 0) yield* refuseUntrusted(before)
       const after = yield* Effect.mapError(
         change(target.file, before ?? "", wanted),
         ({ issues, reason }) => new EditRefused({ file: target.file, reason, issues })
@@ -221,6 +223,17 @@ const write = (
       if (target.isProject) yield* Effect.mapError(approve(stateDir, target, file, after, wanted), notApproved)
       return { file: target.file, changed: after !== before, alsoIn, ...defined({ backup }) }
     })
+    /** To switch a server of one's own is not to approve of what a project makes of it. */
+    const refuseUntrusted = (before: string | undefined) =>
+      Effect.gen(function* () {
+        const layer = Layer.ofFile("project", Text.make(target.file, before ?? ""))
+        const content = Option.getOrUndefined(Either.getRight(Content.read(layer, layer.text!)))
+        if (content === undefined || !content.servers.has(wanted.name)) return
+        const found = yield* Files.readText(TrustStore.fileIn(stateDir), maxBytes)
+        const trust = yield* TrustStore.read(stateDir, found)
+        if (trust.server(file, content, wanted.name)) return
+        return yield* refuse(`it says something about "${wanted.name}" that nobody has approved of: trust it first`)
+      })
     const notKept = (code: string) => refuse(`what is in it could not be copied (${code})`)
     const notWritten = (code: string) => refuse(`it cannot be written (${code})`)
     const notApproved = (reason: string) =>

@@ -25,6 +25,9 @@ const pattern = new RegExp(
   "g"
 )
 
+/** What is meant as a placeholder and is none. */
+const unfinished = new RegExp(String.raw`\{(?:env|file):|\$\{${name}:-`)
+
 /** The text with each placeholder replaced by what is given for it. */
 export const replace = (text: string, value: (placeholder: Placeholder) => string): string =>
   text.replace(pattern, (_all, escaped, variable, fallback, shellVariable, shellFallback, file, input) => {
@@ -100,5 +103,9 @@ export const interpolate = (text: string, values: Values): Interpolated => {
       }
     }
   })
+  if (unfinished.test(text.replace(pattern, ""))) {
+    const hint = "a default holds no braces, and every brace has its end"
+    missing.push({ expected: "{env:NAME:-default} or {file:path}", found: "a placeholder that cannot be read", hint })
+  }
   return { text: result, secrets, missing }
 }

@@ -1,6 +1,7 @@
 /**
  * Reads all layers there are, and makes one configuration of them.
  */
+import { dirname } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -121,9 +122,11 @@ const readCandidate = ({ kind, path, required }: Candidate) =>
   Effect.gen(function* () {
     const found = yield* Files.readText(path, maxBytes)
     if (found._tag === "Absent" && !required) return { path, said: "", read: Option.none<Read>() }
-    const text = Text.make(path, found._tag === "Found" ? found.text : "")
-    const layer = Layer.ofFile(kind, text)
-    const realPath = Layer.needsTrust(layer) ? yield* Files.realPath(path) : path
+    const named = Layer.ofFile(kind, Text.make(path, found._tag === "Found" ? found.text : ""))
+    const text = named.text!
+    const realPath = Layer.needsTrust(named) ? yield* Files.realPath(path) : path
+    // what is approved of is approved of where it is: a link from elsewhere must not give it another meaning
+    const layer = Layer.needsTrust(named) ? { ...named, directory: dirname(realPath) } : named
     const content =
       found._tag === "Found"
         ? Content.read(layer, text)
@@ -145,8 +148,11 @@ const organisationLayer = (surroundings: Surroundings, kept: Option.Option<strin
   Option.match(Option.all([Organisation.addressOf(surroundings), kept]), {
     onNone: () => [],
     onSome: ([url, document]) => {
-      const text: Text.Text = { name: url, format: "json", text: document }
-      const layer: Layer.Layer = { kind: "organisation", name: url, directory: surroundings.cwd, text }
+      // the rest of an address may hold a password
+      const { origin, pathname } = new URL(url)
+      const name = `${origin}${pathname}`
+      const text: Text.Text = { name, format: "json", text: document }
+      const layer: Layer.Layer = { kind: "organisation", name, directory: surroundings.cwd, text }
       return [{ layer, realPath: "", content: Content.read(layer, text) }]
     }
   })

@@ -7,7 +7,7 @@ import type { Layer } from "./Layer.js"
 import { parseJson } from "./parseJson.js"
 import { parseToml } from "./parseToml.js"
 import { placeOf, type Text } from "./Text.js"
-import type { Origin, Tree } from "./Tree.js"
+import { childrenOf, type Origin, type Tree } from "./Tree.js"
 
 /** In UTF-16 units. Five hundred servers take a twentieth of it. */
 export const maxLength = 4 * 1024 * 1024
@@ -24,12 +24,32 @@ export const parse = (text: Text, layer: Layer): Either.Either<Parsed, ReadonlyA
     return failed(text, `at most ${maxLength} characters`, "a longer text")
   }
   try {
-    return text.format === "toml" ? parseToml(text, layer) : parseJson(text, layer)
+    const parsed = text.format === "toml" ? parseToml(text, layer) : parseJson(text, layer)
+    return Either.filterOrLeft(
+      parsed,
+      ({ tree }) => !isDeeper(tree, maxDepth),
+      () => tooDeep(text)
+    )
   } catch {
     // parsers go down one call per level
-    return failed(text, "a document that can be read", "one that is nested too deep")
+    return Either.left(tooDeep(text))
   }
 }
+
+/** No config has so many levels, and everything that comes later goes down one call per level. */
+const maxDepth = 64
+
+const isDeeper = (tree: Tree, levels: number): boolean =>
+  childrenOf(tree).some((child) => levels === 0 || isDeeper(child, levels - 1))
+
+const tooDeep = (text: Text): ReadonlyArray<Issue> => [
+  {
+    path: [],
+    expected: `at most ${maxDepth} levels`,
+    found: "one that is nested too deep",
+    ...placeOf(text, undefined)
+  }
+]
 
 const failed = (text: Text, expected: string, found: string): Either.Either<never, ReadonlyArray<Issue>> =>
   Either.left([{ path: [], expected, found, ...placeOf(text, undefined) }])

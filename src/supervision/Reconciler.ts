@@ -184,12 +184,16 @@ export interface Changes {
 
 /** Leaves alone what was added while running, unless the configuration has a server of that name. */
 export const compare = (running: ReadonlyMap<string, Definition>, wanted: Wanted): Changes => {
-  const configured = [...wanted.definitions.values()]
+  // what nobody has approved of does not take a name from a server that somebody added
+  const isMeek = (definition: Definition) =>
+    !isTrusted(definition) && running.get(definition.name)?.origin === "dynamic"
+  const configured = [...wanted.definitions.values()].filter((definition) => !isMeek(definition))
   const present = configured.flatMap((definition) => {
     const before = running.get(definition.name)
     return before === undefined ? [] : [{ definition, before, change: changeBetween(before, definition) }]
   })
-  const others = [...running.values()].filter(({ name }) => !wanted.definitions.has(name))
+  const names = new Set(configured.map(nameOf))
+  const others = [...running.values()].filter(({ name }) => !names.has(name))
   return {
     start: configured.filter(({ name }) => !running.has(name)),
     stop: others.filter(({ origin }) => origin === "config").map(nameOf),

@@ -1,0 +1,84 @@
+import { mkdirSync, symlinkSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { ConfigFiles } from "../../src/index.js"
+import { onMachine } from "./support.js"
+
+describe("a project that somebody else wrote", () => {
+  onMachine("pain 46: a link to a file that was approved of elsewhere gives it no other meaning", (machine) =>
+    Effect.gen(function* () {
+      const approved = machine.write(
+        "mcp-supervisor.json",
+        '{ "mcp": { "x": { "command": ["node", "./tools/x.js"] } } }'
+      )
+      yield* ConfigFiles.trust(machine.host)
+      const evil = join(machine.root, "evil")
+      mkdirSync(evil)
+      symlinkSync(approved, join(evil, "mcp-supervisor.json"))
+      const { desired } = yield* ConfigFiles.load({ ...machine.host, cwd: evil })
+      const { command } = (desired.servers?.x ?? {}) as { command?: ReadonlyArray<unknown> }
+      assert.notInclude(JSON.stringify(command ?? []), "evil")
+    })
+  )
+
+  onMachine("one that is nested too deep is left out, and everything else is there", (machine) =>
+    Effect.gen(function* () {
+      machine.write(machine.globalFile(), '{ "mcp": { "mine": { "command": "mine" } } }')
+      machine.write(
+        join(machine.cwd, "mcp-supervisor.json"),
+        `{"permission":${'{"a":'.repeat(2_500)}1${"}".repeat(2_500)}}`
+      )
+      const { desired } = yield* ConfigFiles.load(machine.host)
+      assert.deepStrictEqual(Object.keys(desired.servers ?? {}), ["mine"])
+    })
+  )
+
+  onMachine("to switch its server is not to approve of what it says", (machine) =>
+    Effect.gen(function* () {
+      machine.write(machine.globalFile(), '{ "mcp": { "x": { "command": "good" } } }')
+      machine.write(
+        join(machine.cwd, "mcp-supervisor.json"),
+        '{ "mcp": { "x": { "command": "evil", "enabled": true } } }'
+      )
+      const error = yield* Effect.flip(ConfigFiles.enable("x", { ...machine.host, scope: "project" }))
+      assert.include(error.message, "trust it first")
+      const { desired } = yield* ConfigFiles.load(machine.host)
+      assert.include(JSON.stringify(desired.servers?.x), "good")
+    })
+  )
+
+  onMachine(
+    "very many mistakes are told before anybody loses patience",
+    (machine) =>
+      Effect.gen(function* () {
+        const tools = Array.from({ length: 60_000 }, (_, index) => `"s${index}": 1`).join(",\n")
+        const file = machine.write("many.json", `{"tools":{${tools}}}`)
+        const error = yield* Effect.flip(ConfigFiles.load({ ...machine.host, files: [file] }))
+        assert.include(error.message, "many.json:1:")
+      }),
+    30_000
+  )
+})
+
+describe("a placeholder that cannot be read", () => {
+  for (const text of [
+    "{env:UNSET:-{env:TOKEN}}",
+    "${UNSET:-${TOKEN}}",
+    '{env:UNSET:-{"x":1}}',
+    "{env:TOKEN",
+    "{file:}"
+  ]) {
+    onMachine(`is an error of its server, not a text: ${text}`, (machine) =>
+      Effect.gen(function* () {
+        machine.write(
+          machine.globalFile(),
+          JSON.stringify({ mcp: { x: { url: "https://example.com", headers: { a: text } }, y: { command: "y" } } })
+        )
+        const { desired } = yield* ConfigFiles.load(machine.host)
+        assert.deepStrictEqual(Object.keys(desired.unreadable ?? {}), ["x"])
+        assert.deepStrictEqual(Object.keys(desired.servers ?? {}), ["y"])
+      })
+    )
+  }
+})
