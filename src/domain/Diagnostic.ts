@@ -21,8 +21,8 @@ export const Diagnostic = Schema.Struct({
   path: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.NonNegativeInt))),
   /** Where it was written, if it comes from a text; lines and columns from 1. */
   file: Schema.optional(Schema.String),
-  line: Schema.optional(Schema.Number),
-  column: Schema.optional(Schema.Number)
+  line: Schema.optional(Schema.Positive.pipe(Schema.int())),
+  column: Schema.optional(Schema.Positive.pipe(Schema.int()))
 }).annotations({ identifier: "Diagnostic" })
 
 /**

@@ -22,9 +22,9 @@ export const Issue = Schema.Struct({
   /** Where it was written, if it comes from a text: the file, or what else the text is called. */
   file: Schema.optional(Schema.String),
   /** From 1. */
-  line: Schema.optional(Schema.Number),
+  line: Schema.optional(Schema.Positive.pipe(Schema.int())),
   /** From 1. */
-  column: Schema.optional(Schema.Number)
+  column: Schema.optional(Schema.Positive.pipe(Schema.int()))
 }).annotations({ identifier: "Issue" })
 
 /**
