@@ -92,8 +92,11 @@ export const make: Effect.Effect<CallbackServer> = Effect.map(Effect.makeSemapho
 const start = (host: string, port: number): Effect.Effect<Open, PortBusy> =>
   Effect.async((resume) => {
     const expected = new Map<string, Visit>()
-    const server = createServer((request, response) => void answer(expected, request, response))
-    server.once("error", (error: NodeJS.ErrnoException) =>
+    const server = createServer((request, response) => {
+      // whoever is out there must not end us, whatever he sends
+      answer(expected, request, response).catch(() => response.destroy())
+    })
+    server.on("error", (error: NodeJS.ErrnoException) =>
       resume(Effect.fail(new PortBusy({ port, code: error.code ?? "unknown" })))
     )
     server.listen({ host, port, exclusive: true }, () => {
@@ -116,7 +119,10 @@ const answer = async (
   request: IncomingMessage,
   response: ServerResponse
 ): Promise<void> => {
-  const url = new URL(request.url ?? "/", "http://localhost")
+  // not resolved against a base: `//` would be a host without a name
+  const target = `http://localhost${request.url ?? "/"}`
+  if (!URL.canParse(target)) return show(response, 400, { title: "Not here", text: notHere, isGood: false })
+  const url = new URL(target)
   const paths = new Set(Array.from(expected.keys(), (key) => key.slice(0, key.indexOf(" "))))
   if (request.method !== "GET") return show(response, 405, { title: "Not here", text: notHere, isGood: false })
   if (!paths.has(url.pathname)) return show(response, 404, { title: "Not here", text: notHere, isGood: false })

@@ -359,8 +359,10 @@ const notACallback =
   "that is no answer to a login: paste the whole address that the browser ended at, with everything behind the question mark"
 
 /** Somebody who guesses learns nothing from how long it takes. */
-const isSame = (a: string, b: string): boolean =>
-  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+const isSame = (a: string, b: string): boolean => {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
 
 /** Of an address, or of what stands behind its question mark. */
 const paramsOf = (callback: string | URLSearchParams): URLSearchParams => {

@@ -31,9 +31,27 @@ export class OAuthFailure extends Data.TaggedError("OAuthFailure")<{
   }
 }
 
-const unavailable = (detail: string) => new OAuthFailure({ kind: "unavailable", reason: "unavailable", detail })
+export const unavailable = (detail: string) => new OAuthFailure({ kind: "unavailable", reason: "unavailable", detail })
 
 export const refused = (reason: string, detail: string) => new OAuthFailure({ kind: "refused", reason, detail })
+
+/** What may be said of a refresh token or of who shows it (RFC 6749 §5.2, RFC 8707). Any other word may be a gateway's. */
+const verdicts = new Set([
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+  "invalid_target",
+  "access_denied"
+])
+
+/** The same for a refresh: a login is not given up for a word that nobody has agreed on. */
+export const classifyRefresh = (thrown: unknown): OAuthFailure =>
+  thrown instanceof OAuthError && !verdicts.has(String(thrown.code))
+    ? unavailable("the authorization server refused for a reason that is none")
+    : classify(thrown)
 
 /** Total: whatever is thrown, a failure comes out. What is not understood is nobody's verdict. */
 export const classify = (thrown: unknown): OAuthFailure => {

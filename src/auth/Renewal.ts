@@ -96,7 +96,9 @@ const superseded = (engine: Engine, subject: Subject, sent: Credential, failure:
       memory.adopt(now)
       return
     }
-    if (now?.tokens !== undefined) {
+    // whoever was configured wrongly is corrected in the config, and then this token is as good as before
+    const isAboutConfig = failure.kind === "client" && sent.clientInfo?.registered !== true
+    if (now?.tokens !== undefined && !isAboutConfig) {
       // it is kept, but not tried again; who does not know us will not know us next time
       const { clientInfo, ...rest } = now
       const isForgotten = failure.kind === "client" && clientInfo?.registered === true

@@ -42,7 +42,12 @@ export const make =
           // an answer of these kinds has no body, and the constructor insists on it
           const body = [204, 205, 304].includes(status) ? null : Buffer.concat(chunks)
           headers.delete("content-encoding")
-          resolve(new Response(body, { status, headers }))
+          try {
+            resolve(new Response(body, { status, headers }))
+          } catch {
+            // a status that there is not
+            fail(coded("EPROTO"))
+          }
         },
         error: fail
       })

@@ -32,7 +32,8 @@ import { reveal } from "../domain/Secrets.js"
 import type { OAuthSettings } from "../domain/ServerConfig.js"
 import type { ClientInfo, Discovery, Pending } from "./Credential.js"
 import type { Wish } from "./Memory.js"
-import { classify, OAuthFailure, refused } from "./OAuthFailure.js"
+import { tokenFetch } from "./tokenFetch.js"
+import { classify, classifyRefresh, OAuthFailure, refused } from "./OAuthFailure.js"
 
 export { ofCode } from "./OAuthFailure.js"
 
@@ -45,8 +46,8 @@ export interface Granted {
   readonly scope?: string | undefined
 }
 
-const step = <A>(run: () => Promise<A>): Effect.Effect<A, OAuthFailure> =>
-  Effect.tryPromise({ try: run, catch: classify })
+const step = <A>(run: () => Promise<A>, understand = classify): Effect.Effect<A, OAuthFailure> =>
+  Effect.tryPromise({ try: run, catch: understand })
 
 // --- where to log in ------------------------------------------------------------------------------------------------
 
@@ -317,7 +318,7 @@ export const exchange = (
         codeVerifier,
         redirectUri,
         ...defined({ iss: answer.iss }),
-        fetchFn: fetch
+        fetchFn: tokenFetch(fetch)
       })
     )
   )
@@ -329,14 +330,16 @@ export const refresh = (
   discovery: Discovery,
   refreshToken: string
 ): Effect.Effect<Granted, OAuthFailure> =>
-  step(async () =>
-    granted(
-      await refreshAuthorization(discovery.authorizationServerUrl, {
-        ...authenticated(settings, client, discovery),
-        refreshToken,
-        fetchFn: fetch
-      })
-    )
+  step(
+    async () =>
+      granted(
+        await refreshAuthorization(discovery.authorizationServerUrl, {
+          ...authenticated(settings, client, discovery),
+          refreshToken,
+          fetchFn: tokenFetch(fetch)
+        })
+      ),
+    classifyRefresh
   )
 
 /** A token for ourselves: nobody has to log in. */
@@ -367,7 +370,7 @@ export const fetchOwn = (
         new URLSearchParams({ grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) }),
       ...defined({ addClientAuthentication })
     }
-    const options = { ...defined({ metadata, resource }), fetchFn: fetch }
+    const options = { ...defined({ metadata, resource }), fetchFn: tokenFetch(fetch) }
     return granted(await fetchToken(provider, discovery.authorizationServerUrl, options))
   })
 

@@ -54,6 +54,20 @@ describe.concurrent("what is asked of an authorization server", () => {
   )
 
   live(
+    "is no answer with a status that there is not",
+    Effect.gen(function* () {
+      const fetch = yield* fetchOf()
+      for (const status of [600, 999]) {
+        const odd = yield* Raw.serve((_, response) => {
+          response.writeHead(status, { "content-encoding": "gzip" }).end(gzipSync("{}"))
+        })
+        const failure = yield* Effect.flip(Effect.tryPromise({ try: () => fetch(odd.url), catch: classify }))
+        assert.strictEqual(failure.kind, "unavailable")
+      }
+    })
+  )
+
+  live(
     "is not carried elsewhere by a redirect",
     Effect.gen(function* () {
       const elsewhere = yield* Raw.serve((_, response) => void Raw.status(response, 200))

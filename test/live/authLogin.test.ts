@@ -1,4 +1,4 @@
-import { createServer } from "node:net"
+import { connect, createServer } from "node:net"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Fiber, Option } from "effect"
 import { makeMemory } from "../../src/auth/CredentialStore/port.js"
@@ -387,6 +387,19 @@ describe.concurrent("the way back from the browser", () => {
   )
 
   live(
+    "whatever anybody sends there is answered, and the login goes on waiting",
+    Effect.gen(function* () {
+      const { auth, entry, supervisor } = yield* waiting()
+      const { authorizationUrl } = yield* auth.startLogin("it")
+      for (const path of ["//", "//:", "/\\", "*", "http://[", "/%"]) {
+        assert.isAtLeast(yield* statusAt(entry.oauth.callbackPort, path), 400, path)
+      }
+      assert.strictEqual((yield* visit(authorizationUrl)).status, 200)
+      yield* awaitStatus(supervisor, "it", "connected")
+    })
+  )
+
+  live(
     "the answer of another authorization server is refused, and no code is sent anywhere (RFC 9207)",
     Effect.gen(function* () {
       for (const iss of ["wrong", "missing"] as const) {
@@ -417,6 +430,18 @@ describe.concurrent("the way back from the browser", () => {
   )
 })
 
+/** What a path is answered with, as it is: `fetch` would put it right first. */
+const statusAt = (port: number, path: string) =>
+  Effect.async<number>((resume) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`))
+    socket.once("data", (chunk) => {
+      socket.destroy()
+      resume(Effect.succeed(Number(chunk.toString().split(" ")[1])))
+    })
+    socket.once("close", () => resume(Effect.succeed(0)))
+    socket.on("error", () => {})
+  })
+
 const eventuallyClosed = (port: number) =>
   Effect.promise(() =>
     fetch(`http://127.0.0.1:${port}/`).then(
@@ -441,8 +466,10 @@ describe.concurrent("without a browser", () => {
       ]) {
         assert.deepInclude(yield* Effect.flip(auth.finishLogin("it", nonsense)), { reason: "invalid_callback" })
       }
-      const foreign = ending.replace(state, "0".repeat(64))
-      assert.deepInclude(yield* Effect.flip(auth.finishLogin("it", foreign)), { reason: "state_mismatch" })
+      for (const other of ["0".repeat(64), "é".repeat(64)]) {
+        const foreign = ending.replace(state, encodeURIComponent(other))
+        assert.deepInclude(yield* Effect.flip(auth.finishLogin("it", foreign)), { reason: "state_mismatch" })
+      }
       assert.strictEqual((yield* auth.finishLogin("it", `  ${ending}\n`)).status, "connected")
       assert.deepStrictEqual(somebody.opened, [])
       assert.strictEqual(as.given("authorization_code"), 1)

@@ -98,10 +98,21 @@ describe.concurrent("a refresh", () => {
     })
   )
 
-  const faults: ReadonlyArray<Fault> = ["500", "html", "html400", "junk", "reset", "429"]
+  const faults: ReadonlyArray<Fault> = [
+    "500",
+    "html",
+    "html400",
+    "junk",
+    "reset",
+    "429",
+    { status: 503, body: { error: "Service Unavailable" } },
+    { status: 502, body: { error: "invalid_grant" } },
+    { status: 429, body: { error: "rate_limit_exceeded" } },
+    { status: 403, body: { error: "forbidden_by_gateway" } }
+  ]
   for (const fault of faults) {
     live(
-      `pain 33: that meets ${fault} leaves what is kept byte-identical, and the status is not needs_auth`,
+      `pain 33: that meets ${JSON.stringify(fault)} leaves what is kept byte-identical, and the status is not needs_auth`,
       Effect.gen(function* () {
         const both = yield* loggedIn()
         const { as, stateDir, supervisor } = both
@@ -118,6 +129,34 @@ describe.concurrent("a refresh", () => {
         yield* awaitStatus(supervisor, "it", "connected")
         assert.strictEqual(yield* call(both), "ok")
         assert.deepStrictEqual(both.somebody.opened.length, 1)
+      })
+    )
+  }
+
+  for (const odd of [
+    { refresh_token: "" },
+    { refresh_token: null, scope: null },
+    { expires_in: null },
+    { expires_in: 0 },
+    { expires_in: -1 },
+    { expires_in: "soon" },
+    { expires_in: 1e300 }
+  ]) {
+    live(
+      `pain 33: that is answered with ${JSON.stringify(odd)} goes on, and can be done again`,
+      Effect.gen(function* () {
+        const both = yield* loggedIn({ refresh: "keep" })
+        const { as, stateDir } = both
+        as.switches.odd = odd
+        for (let round = 1; round <= 2; round += 1) {
+          as.expire()
+          assert.strictEqual(yield* call(both), "ok")
+          assert.strictEqual(as.given("refresh_token"), round)
+        }
+        const tokens = kept(stateDir)[0]?.tokens
+        assert.match(tokens?.refreshToken ?? "", /^refresh-/)
+        assert.isAbove(tokens?.expiresAt ?? Infinity, Date.now() + 60_000)
+        assert.isBelow(tokens?.expiresAt ?? 0, 8.64e15)
       })
     )
   }

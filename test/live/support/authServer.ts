@@ -11,7 +11,13 @@ import { withTools } from "./supervised.js"
 
 /** What the token endpoint does instead of its work. */
 /** `lost` does it, and does not say so; `late` does it after a while. */
-export type Fault = "500" | "html" | "junk" | "reset" | "429" | "html400" | "lost" | "late" | "echo"
+export type Fault = "500" | "html" | "junk" | "reset" | "429" | "html400" | "lost" | "late" | "echo" | Odd
+
+/** An answer of any kind. */
+export interface Odd {
+  readonly status: number
+  readonly body: unknown
+}
 
 /** What the server does, to be changed at any time. */
 export interface Switches {
@@ -34,6 +40,8 @@ export interface Switches {
   fault: (grant: string) => Fault | undefined
   /** What people do at the login page. */
   person: "agrees" | "denies" | "waits"
+  /** What its answers with tokens say besides, or instead. */
+  odd: Readonly<Record<string, unknown>>
   /** The number of scopes it really gives: those that were asked for, or these. */
   grants: string | undefined
   now: () => number
@@ -116,6 +124,7 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       refresh: "rotate",
       fault: () => undefined,
       person: "agrees",
+      odd: {},
       grants: undefined,
       now: Date.now,
       ...initial
@@ -233,7 +242,8 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
         token_type: "Bearer",
         ...(switches.lifetime === undefined ? {} : { expires_in: switches.lifetime }),
         ...(next === undefined ? {} : { refresh_token: next }),
-        ...(grant.scope === undefined ? {} : { scope: grant.scope })
+        ...(grant.scope === undefined ? {} : { scope: grant.scope }),
+        ...switches.odd
       })
     }
 
@@ -282,6 +292,7 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       response: ServerResponse,
       params: URLSearchParams
     ) => {
+      if (typeof fault === "object") return json(response, fault.status, fault.body)
       switch (fault) {
         case "echo":
           return json(response, 400, { error: "invalid_request", error_description: `what is ${params.toString()}?` })
