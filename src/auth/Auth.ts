@@ -16,7 +16,7 @@ import * as GivenHeaders from "./givenHeaders.js"
 import * as Logins from "./Logins.js"
 import type { LoginStatus } from "./McpAuth.js"
 import * as OAuthCredentials from "./OAuthCredentials.js"
-import { isRenewable, type Subject, subjectOf, tokensOf } from "./Subject.js"
+import { isRenewable, keyOf, type Subject, subjectOf, tokensOf } from "./Subject.js"
 
 export { type GivenHeaders, make as givenHeaders } from "./givenHeaders.js"
 
@@ -35,6 +35,8 @@ export interface Auth {
     callback: string | URLSearchParams
   ) => Effect.Effect<void, AuthError>
   readonly logout: (server: string, config: ServerConfig | undefined) => Effect.Effect<void>
+  /** Ends the logins to a server that is gone. */
+  readonly abandon: (server: string) => Effect.Effect<void>
   readonly status: (server: string, config: ServerConfig | undefined) => Effect.Effect<LoginStatus>
 }
 
@@ -72,8 +74,12 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
       startLogin: (server, config) => Effect.flatMap(subject(server, config), logins.start),
       finishLogin: (server, config, callback) =>
         Effect.flatMap(subject(server, config), (subject) => logins.finish(subject, callback)),
-      logout: (server, config) =>
-        Effect.ignore(Effect.flatMap(subject(server, config), (subject) => logins.logout(subject))),
+      logout: (server, config) => {
+        // also where the config wants no login any more: what is kept is still there
+        const key = config?._tag === "Remote" ? keyOf(server, config) : undefined
+        return key === undefined ? Effect.void : logins.logout(key)
+      },
+      abandon: logins.abandon,
       status: (server, config) =>
         Effect.gen(function* () {
           const who = yield* subject(server, config)

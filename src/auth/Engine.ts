@@ -12,7 +12,7 @@ import { withinBudget } from "../connection/budget.js"
 import * as HttpClient from "../connection/HttpClient.js"
 import { AuthError, AuthRequired, type ConnectionError, RegistrationRequired } from "../domain/Errors.js"
 import { defined } from "../domain/defined.js"
-import type { ClientInfo } from "./Credential.js"
+import type { ClientInfo, Credential } from "./Credential.js"
 import { type Key, type Service as Store, type StoreFailed } from "./CredentialStore/port.js"
 import * as Memory from "./Memory.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
@@ -39,6 +39,8 @@ export interface Engine extends Options {
   readonly memoryOf: (key: Key) => Memory.Memory
   /** Starts what must come to its end whoever waits for it: a token that was asked for must not get lost. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
+  /** Told what is kept, each time that may have changed. Must not throw. */
+  readonly seen: Set<(key: Key, credential: Credential | undefined) => void>
   /** Takes over what other processes have done, from now on. */
   readonly watch: Effect.Effect<void>
   /** Ends with the engine. */
@@ -58,6 +60,7 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
     yield* Effect.addFinalizer(() => withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running]))))
     const memories = new Map<string, { readonly key: Key; readonly memory: Memory.Memory }>()
     const userAgent = `${options.clientInfo.name}/${options.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_")
+    const seen: Engine["seen"] = new Set()
     let watching = false
 
     const memoryOf = (key: Key) => {
@@ -75,7 +78,8 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
           Effect.map(store.load(key), (found) => {
             const hadToken = memory.credential()?.tokens !== undefined
             const credential = Option.getOrUndefined(found)
-            if (!memory.adopt(credential)) return
+            for (const tell of seen) tell(key, credential)
+            if (!memory.found(credential)) return
             const revoked = hadToken && credential?.tokens === undefined
             options.onChange(key.server, revoked)
           }).pipe(Effect.ignore),
@@ -89,6 +93,7 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
       fetchFor: ({ config, server }) =>
         Effect.map(pool.client(server, config.caFile), (client) => OAuthFetch.make(client, userAgent)),
       memoryOf,
+      seen,
       fork: (effect) => {
         const fiber = runFork(effect)
         running.add(fiber)
@@ -100,7 +105,8 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
         watching = true
         return Effect.asVoid(
           Effect.forkIn(
-            Stream.runForEach(store.changes, () => lookAgain),
+            // whoever begins it may be in the middle of something that must not be interrupted
+            Effect.interruptible(Stream.runForEach(store.changes, () => lookAgain)),
             scope
           )
         )

@@ -16,6 +16,7 @@ import { reveal } from "../domain/Secrets.js"
 import * as CallbackServer from "./CallbackServer.js"
 import * as Clients from "./clients.js"
 import type { ClientInfo, Credential, Pending } from "./Credential.js"
+import type { Key, StoreFailed } from "./CredentialStore/port.js"
 import { connectionError, type Engine, loginError, required, storeError } from "./Engine.js"
 import * as Memory from "./Memory.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
@@ -30,7 +31,9 @@ export interface Logins {
   readonly start: (subject: Subject) => Effect.Effect<Started, AuthError>
   /** Goes on with what the browser was given, however it came here. */
   readonly finish: (subject: Subject, callback: string | URLSearchParams) => Effect.Effect<void, AuthError>
-  readonly logout: (subject: Subject) => Effect.Effect<void>
+  readonly logout: (key: Key) => Effect.Effect<void>
+  /** Ends all that waits for a server. */
+  readonly abandon: (server: string) => Effect.Effect<void>
 }
 
 export interface Started {
@@ -50,6 +53,16 @@ interface Waiting extends Started {
   readonly scope: Scope.CloseableScope
   /** Somebody has come back, and what he brought is being exchanged. */
   isTaken: boolean
+  /** It is over, however it ended: what is still brought is not kept. */
+  isEnded: boolean
+  /** The page was opened. */
+  isShown: boolean
+  /** Somebody was given its address, and may come back at any time. */
+  isHandedOut: boolean
+  /** How many wait for it. */
+  users: number
+  /** The token there was when it began. */
+  readonly before: string | undefined
 }
 
 export const make = (
@@ -61,12 +74,24 @@ export const make = (
     const callbacks = yield* CallbackServer.make
     const waiting = new Map<string, Waiting>()
     const turns = new Map<string, Effect.Semaphore>()
-    const nameOf = ({ server, serverUrl }: Subject) => JSON.stringify([server, serverUrl])
+    const nameOf = ({ server, serverUrl }: Key) => JSON.stringify([server, serverUrl])
+
+    yield* Effect.addFinalizer(() =>
+      Effect.forEach(
+        Array.from(waiting.values()).filter((login) => !login.isTaken),
+        ({ done, subject }) => Deferred.done(done, failed(subject, "closed", "the supervisor was closed meanwhile")),
+        { discard: true }
+      )
+    )
+    engine.seen.add((key, record) => {
+      const login = waiting.get(nameOf(key))
+      if (login !== undefined && !login.isTaken && isDoneElsewhere(login, record)) engine.fork(end(login, Exit.void))
+    })
 
     // --- beginning --------------------------------------------------------------------------------------------------
 
     /** One at a time for each server: two would only be in each other's way. */
-    const begin = (subject: Subject): Effect.Effect<{ readonly login: Waiting; readonly isNew: boolean }, AuthError> =>
+    const begin = (subject: Subject): Effect.Effect<Waiting, AuthError> =>
       Effect.suspend(() => {
         const name = nameOf(subject)
         const turn = turns.get(name) ?? Effect.unsafeMakeSemaphore(1)
@@ -76,13 +101,10 @@ export const make = (
             const there = waiting.get(name)
             const { wanted } = engine.memoryOf(subject)
             const isSame = there?.subject.config === subject.config && Scopes.covers(there.pending.scope, wanted)
-            if (there !== undefined && isSame) return Effect.succeed({ login: there, isNew: false })
+            if (there !== undefined && isSame) return Effect.succeed(there)
             const before =
               there === undefined ? Effect.void : end(there, failed(subject, "replaced", "another login was begun"))
-            return Effect.zipRight(
-              before,
-              Effect.map(beginNew(subject), (login) => ({ login, isNew: true }))
-            )
+            return Effect.zipRight(before, beginNew(subject))
           })
         )
       })
@@ -98,11 +120,14 @@ export const make = (
             Effect.tapError((error) => Effect.sync(() => cannotBegin(subject, error))),
             Effect.mapError(loginError)
           )
-          const { authorizationUrl, listener, pending } = begun
+          const { authorizationUrl, before, listener, pending } = begun
           const state = pending.oauthState
           const done = yield* Deferred.make<void, AuthError>()
-          const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, isTaken: false }
+          const fresh = { isTaken: false, isEnded: false, isShown: false, isHandedOut: false, users: 0 }
+          const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, before, ...fresh }
           waiting.set(nameOf(subject), login)
+          // somebody may finish it in another process
+          yield* engine.watch
           if (listener !== undefined) yield* Scope.extend(listener.expect(state, visit(login)), scope)
           yield* Effect.forkIn(Effect.zipRight(Effect.interruptible(Effect.sleep(limit)), giveUp(login)), scope)
           engine.onEvent(server, "login_started")
@@ -164,28 +189,32 @@ export const make = (
           ...defined({ scope })
         }
         yield* stage(subject, pending)
-        return { authorizationUrl, listener, pending }
+        return { authorizationUrl, before: found?.tokens?.accessToken, listener, pending }
       })
 
     const loaded = (subject: Subject) =>
       Effect.mapError(engine.store.load(subject), (error): ConnectionError => storeError(subject.server, error))
 
     /** Beside what there is. */
-    const stage = (subject: Subject, login: Pending | undefined) =>
-      change(subject, ({ login: _, ...rest }) => ({ ...rest, ...defined({ login }) }))
+    const stage = (subject: Subject, login: Pending) => change(subject, (before) => ({ ...before, login }))
 
     const change = (subject: Subject, to: (before: Credential) => Credential) =>
+      edit(subject, to).pipe(
+        engine.store.exclusively(subject),
+        Effect.mapError((error): ConnectionError => storeError(subject.server, error))
+      )
+
+    /** Only under the lock. */
+    const edit = (subject: Subject, to: (before: Credential) => Credential) =>
       Effect.gen(function* () {
         const { server, serverUrl } = subject
         const before = Option.getOrElse(yield* engine.store.load(subject), (): Credential => ({ server, serverUrl }))
         const next = to(before)
+        if (next === before) return
         // a record that says nothing is none
         const isEmpty = next.tokens === undefined && next.clientInfo === undefined && next.login === undefined
         yield* engine.store.save(subject, isEmpty ? Option.none() : Option.some(next))
-      }).pipe(
-        engine.store.exclusively(subject),
-        Effect.mapError((error): ConnectionError => storeError(subject.server, error))
-      )
+      })
 
     /** Where people come back to: the address that is registered, if it is free; another one only if we may register it. */
     const placeFor = (subject: Subject, known: ClientInfo | undefined, mayRegister: boolean) =>
@@ -235,13 +264,14 @@ export const make = (
       Effect.suspend(() => {
         if (login.isTaken) return Deferred.await(login.done)
         login.isTaken = true
-        return Effect.onExit(complete(login.subject, login.pending, params), (exit) => end(login, exit))
+        return Effect.onExit(complete(login.subject, login.pending, params, login), (exit) => end(login, exit))
       })
 
     const end = (login: Waiting, exit: Exit.Exit<void, AuthError>): Effect.Effect<void> =>
       Effect.suspend(() => {
         const name = nameOf(login.subject)
         if (waiting.get(name) === login) waiting.delete(name)
+        login.isEnded = true
         // not by whoever is in it: the page is still to be shown
         return Effect.map(Deferred.done(login.done, exit), () => void engine.fork(Scope.close(login.scope, Exit.void)))
       })
@@ -251,57 +281,95 @@ export const make = (
       Effect.suspend(() => {
         if (login.isTaken) return Effect.void
         const { pending, subject } = login
-        const doubt = change(subject, (before) =>
-          before.clientInfo?.registered === true && before.clientInfo.clientId === pending.clientInfo.clientId
-            ? { ...before, clientInfo: { ...before.clientInfo, doubtful: true } }
-            : before
-        )
+        const doubt = change(subject, (before) => doubting(before, pending))
         engine.onEvent(subject.server, "login_failed")
         const late = failed(subject, "timeout", "nobody came back from the login page within 5 minutes; log in again")
         return Effect.zipRight(Effect.ignore(doubt), end(login, late))
       })
 
-    /** Exchanges what was brought for tokens, and keeps them. */
-    const complete = (subject: Subject, pending: Pending, params: URLSearchParams): Effect.Effect<void, AuthError> =>
+    /** Exchanges what was brought for tokens. */
+    const exchange = (subject: Subject, pending: Pending, params: URLSearchParams) =>
       Effect.gen(function* () {
-        const { server, serverUrl, settings } = subject
-        const memory = engine.memoryOf(subject)
         const oauth = yield* engine.oauth
         const fetch = yield* engine.fetchFor(subject)
-        const failing = Effect.mapError((failure: OAuthFailure) => connectionError(server, failure, pending.clientInfo))
         const iss = params.get("iss") ?? undefined
         // before anything else that it says: it may be from somebody else
-        yield* failing(oauth.checkIssuer(pending, iss))
+        yield* oauth.checkIssuer(pending, iss)
         const error = params.get("error")
         const code = params.get("code") ?? ""
-        if (error !== null) return yield* failing(Effect.fail(oauth.ofCode(error)))
-        if (code === "") return yield* required(server, "the authorization server gave neither a code nor a reason")
-        const client = Renewal.withSecretOf(subject, pending.clientInfo)
-        const granted = yield* failing(
-          oauth.exchange(fetch, settings, { ...pending, clientInfo: client }, { code, iss })
-        )
+        if (error !== null) return yield* oauth.ofCode(error)
+        if (code === "")
+          return yield* required(subject.server, "the authorization server gave neither a code nor a reason")
+        const clientInfo = Renewal.withSecretOf(subject, pending.clientInfo)
+        return yield* oauth.exchange(fetch, subject.settings, { ...pending, clientInfo }, { code, iss })
+      })
+
+    /** From the first look until the tokens are kept, nobody else does the same: what was brought is good for once. */
+    const complete = (
+      subject: Subject,
+      pending: Pending,
+      params: URLSearchParams,
+      here?: Waiting | undefined
+    ): Effect.Effect<void, AuthError> =>
+      Effect.gen(function* () {
+        const { server, serverUrl } = subject
+        const memory = engine.memoryOf(subject)
+        const record = Option.getOrUndefined(yield* engine.store.load(subject))
+        if (here === undefined && !isOf(record, pending)) return yield* failed(subject, "state_mismatch", notWaitedFor)
+        if (here !== undefined && isDoneElsewhere(here, record)) {
+          return void (memory.found(record) && engine.onChange(server, false))
+        }
         const { clientInfo, discovery, issuer, scope } = pending
-        const credential: Credential = { server, serverUrl, issuer, clientInfo, discovery }
-        yield* Renewal.keep(engine, subject, credential, { ...granted, scope: granted.scope ?? scope }).pipe(
-          engine.store.exclusively(subject),
-          Effect.mapError((error): ConnectionError => storeError(server, error))
-        )
+        const others = isOf(record, pending) ? undefined : record?.login
+        const next: Credential = { server, serverUrl, issuer, clientInfo, discovery, ...defined({ login: others }) }
+        yield* Effect.gen(function* () {
+          const granted = yield* exchange(subject, pending, params)
+          if (here?.isEnded === true) return yield* failed(subject, "interrupted", "the login was ended meanwhile")
+          yield* Renewal.keep(engine, subject, next, { ...granted, scope: granted.scope ?? scope })
+        }).pipe(Effect.tapError((failure) => Effect.ignore(clear(subject, pending, failure))))
         const { stepUps, wanted } = memory
-        memory.stepUps = { for: wanted, count: wanted !== undefined && stepUps.for === wanted ? stepUps.count + 1 : 1 }
+        const count = Scopes.covers(stepUps.asked, wanted) ? stepUps.count + 1 : 1
+        memory.stepUps = wanted === undefined ? Memory.noStepUps : { asked: Scopes.union(stepUps.asked, wanted), count }
         memory.wanted = undefined
         engine.onEvent(server, "login_finished")
         engine.onChange(server, false)
       }).pipe(
-        Effect.mapError(loginError),
-        Effect.tapError(({ reason }) =>
-          Effect.zipRight(
-            Effect.sync(() => engine.onEvent(subject.server, "login_failed")),
-            // what may still work can be tried again with the same answer
-            reason === "unavailable" ? Effect.void : Effect.ignore(stage(subject, undefined))
-          )
-        ),
+        engine.store.exclusively(subject),
+        Effect.mapError((failure) => errorOf(subject, pending, failure)),
         Effect.uninterruptible
       )
+
+    /** After a failure: what may still work can be tried again with the same answer, all else is forgotten. */
+    const clear = (subject: Subject, pending: Pending, failure: Failure) =>
+      Effect.suspend(() => {
+        engine.onEvent(subject.server, "login_failed")
+        if (errorOf(subject, pending, failure).reason === "unavailable") return Effect.void
+        const isUnknown = failure._tag === "OAuthFailure" && failure.kind === "client"
+        return edit(subject, (before) => {
+          // another process may have begun another one
+          const { login: _, ...rest } = before
+          const left = isOf(before, pending) ? rest : before
+          return isUnknown ? doubting(left, pending) : left
+        })
+      })
+
+    const show = (login: Waiting, open: (url: string) => Effect.Effect<void>) =>
+      Effect.catchAllCause(
+        Effect.suspend(() => open(login.authorizationUrl)),
+        (cause) => {
+          // who has the address already does not need this page
+          const isUseless = login.isTaken || login.isHandedOut || Cause.isInterruptedOnly(cause)
+          return isUseless ? Effect.void : end(login, failed(login.subject, "no_browser", notShown))
+        }
+      )
+
+    /** Somebody waits no more. The last one ends it. */
+    const leave = (login: Waiting) =>
+      Effect.suspend(() => {
+        login.users -= 1
+        if (login.users > 0 || login.isHandedOut) return Effect.void
+        return end(login, failed(login.subject, "interrupted", "the login was given up"))
+      })
 
     const finish: Logins["finish"] = (subject, callback) =>
       Effect.gen(function* () {
@@ -312,26 +380,36 @@ export const make = (
         if (here !== undefined && isSame(here.state, state)) return yield* take(here, params)
         const kept = Option.getOrUndefined(yield* Effect.mapError(loaded(subject), loginError))?.login
         if (kept !== undefined && isSame(kept.oauthState, state)) return yield* complete(subject, kept, params)
-        return yield* failed(subject, "state_mismatch", "this is not the answer to the login that is waited for")
+        return yield* failed(subject, "state_mismatch", notWaitedFor)
       })
 
     return {
       start: (subject) =>
-        Effect.map(begin(subject), ({ login }) => ({ authorizationUrl: login.authorizationUrl, state: login.state })),
+        Effect.map(begin(subject), (login) => {
+          login.isHandedOut = true
+          return { authorizationUrl: login.authorizationUrl, state: login.state }
+        }),
       finish,
       login: (subject) =>
         Effect.gen(function* () {
           if (subject.settings.grant === "client_credentials") {
             const useless = engine.memoryOf(subject).credential()?.tokens?.accessToken
-            yield* Effect.mapError(Renewal.renew(engine, subject, useless), loginError)
+            yield* Effect.mapError(Renewal.renew(engine, subject, useless, true), loginError)
             return engine.onChange(subject.server, false)
           }
           if (openUrl === undefined) return yield* failed(subject, "no_browser", nobodyLooks)
-          const { isNew, login } = yield* begin(subject)
-          if (isNew) yield* Effect.forkIn(openUrl(login.authorizationUrl), engine.scope)
-          const abandoned = failed(subject, "interrupted", "the login was given up")
-          yield* Effect.onInterrupt(Deferred.await(login.done), () => (isNew ? end(login, abandoned) : Effect.void))
+          const login = yield* begin(subject)
+          login.users += 1
+          if (!login.isShown) yield* Effect.forkIn(show(login, openUrl), engine.scope)
+          login.isShown = true
+          yield* Effect.onInterrupt(Deferred.await(login.done), () => leave(login))
         }),
+      abandon: (server) =>
+        Effect.forEach(
+          Array.from(waiting.values()).filter(({ subject }) => subject.server === server),
+          (login) => end(login, failed(login.subject, "removed", "the server was removed meanwhile")),
+          { discard: true }
+        ),
       logout: (subject) =>
         Effect.gen(function* () {
           const here = waiting.get(nameOf(subject))
@@ -347,13 +425,38 @@ export const make = (
     }
   })
 
-const failed = ({ server }: Subject, reason: string, detail: string): Exit.Exit<never, AuthError> =>
+type Failure = OAuthFailure | StoreFailed | ConnectionError
+
+const errorOf = ({ server }: Subject, { clientInfo }: Pending, failure: Failure): AuthError => {
+  if (failure._tag === "OAuthFailure") return loginError(connectionError(server, failure, clientInfo))
+  return failure._tag === "StoreFailed" ? storeError(server, failure) : loginError(failure)
+}
+
+/** Whether it is this login that is kept as begun. */
+const isOf = (record: Credential | undefined, { oauthState }: Pending): boolean =>
+  record?.login !== undefined && isSame(record.login.oauthState, oauthState)
+
+/** Whether another process has brought tokens, and nothing is begun any more. */
+const isDoneElsewhere = ({ before }: Waiting, record: Credential | undefined): boolean =>
+  record?.tokens !== undefined && record.login === undefined && record.tokens.accessToken !== before
+
+/** The client may be one that nobody knows any more: the next login registers anew. */
+const doubting = (record: Credential, { clientInfo }: Pending): Credential =>
+  record.clientInfo?.registered === true && record.clientInfo.clientId === clientInfo.clientId
+    ? { ...record, clientInfo: { ...record.clientInfo, doubtful: true } }
+    : record
+
+const failed = ({ server }: Pick<Key, "server">, reason: string, detail: string): Exit.Exit<never, AuthError> =>
   Exit.fail(new AuthError({ server, reason, detail }))
 
 const goOn = (server: string): string => `${server} can be used now. You may close this page.`
 
 const nobodyLooks =
   "there is no browser here; begin with `startLogin` and bring its address to a person, or say with `openUrl` how pages are opened"
+
+const notShown = "the page could not be opened; begin with `startLogin` and bring its address to a person"
+
+const notWaitedFor = "this is not the answer to the login that is waited for, or it was brought already"
 
 const notACallback =
   "that is no answer to a login: paste the whole address that the browser ended at, with everything behind the question mark"

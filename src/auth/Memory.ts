@@ -6,7 +6,7 @@ import type * as Deferred from "effect/Deferred"
 import type { ConnectionError } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
 import type { OAuthSettings } from "../domain/ServerConfig.js"
-import type { Credential } from "./Credential.js"
+import type { Credential, Tokens } from "./Credential.js"
 
 /** What a server said about the login it wants. */
 export interface Wish {
@@ -19,16 +19,20 @@ export interface Memory {
   readonly credential: () => Credential | undefined
   /** What of it must not be shown. */
   readonly secrets: () => Secrets.Secrets
-  /** Takes over what is kept now. Says whether the token is another one. */
+  /** Takes this over. Says whether the token is another one. */
   readonly adopt: (credential: Credential | undefined) => boolean
+  /** The same with what was found in the store, which may be older than what could not be written to it. */
+  readonly found: (credential: Credential | undefined) => boolean
+  /** Tokens that could not be written yet, and those that the store still has instead. */
+  unsaved: { readonly tokens: Tokens; readonly instead: Tokens | undefined } | undefined
   /** Completes when the token is another one. */
   readonly changed: Effect.Effect<void>
   /** From the last refusal. */
   wish: Wish | undefined
   /** What a login has to allow besides, by a refusal of a login that allows too little; empty, if the server does not say. */
   wanted: string | undefined
-  /** How many logins were made in a row, and for what. */
-  stepUps: { readonly for: string | undefined; readonly count: number }
+  /** All that was asked for because a login allowed too little, and how many logins in a row asked for nothing new. */
+  stepUps: { readonly asked: string | undefined; readonly count: number }
   /** Why no login can succeed with these settings, by the last one that was tried. */
   verdict: { readonly of: OAuthSettings; readonly error: ConnectionError } | undefined
   /** The token that was given to us last. */
@@ -37,16 +41,23 @@ export interface Memory {
   renewal: { readonly of: string | undefined; readonly done: Deferred.Deferred<void, ConnectionError> } | undefined
 }
 
-export const noStepUps: Memory["stepUps"] = { for: undefined, count: 0 }
+export const noStepUps: Memory["stepUps"] = { asked: undefined, count: 0 }
 
 export const make = (): Memory => {
   const listeners = new Set<() => void>()
   let credential: Credential | undefined
   let secrets = Secrets.empty
-  return {
+  const memory: Memory = {
     credential: () => credential,
     secrets: () => secrets,
+    found: (next) => {
+      const { instead } = memory.unsaved ?? {}
+      const isOlder = memory.unsaved !== undefined && next?.tokens?.accessToken === instead?.accessToken
+      return isOlder ? false : memory.adopt(next)
+    },
+    unsaved: undefined,
     adopt: (next) => {
+      memory.unsaved = undefined
       const before = credential?.tokens?.accessToken
       credential = next
       const { clientInfo, login, tokens } = next ?? {}
@@ -75,4 +86,5 @@ export const make = (): Memory => {
     fresh: undefined,
     renewal: undefined
   }
+  return memory
 }

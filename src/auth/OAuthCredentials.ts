@@ -8,6 +8,7 @@ import type * as Scope from "effect/Scope"
 import type { Credentials, Refusal } from "../connection/Credentials.js"
 import { parseChallenge } from "../connection/httpFailure.js"
 import type { ConnectionError } from "../domain/Errors.js"
+import * as Secrets from "../domain/Secrets.js"
 import * as Clients from "./clients.js"
 import { connectionError, type Engine, required, storeError } from "./Engine.js"
 import { keepFresh, renew } from "./Renewal.js"
@@ -30,7 +31,7 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
     const tokens = () => tokensOf(subject, memory.credential())
 
     const look: Effect.Effect<void, ConnectionError> = Effect.mapBoth(engine.store.load(subject), {
-      onSuccess: (found) => void memory.adopt(Option.getOrUndefined(found)),
+      onSuccess: (found) => void memory.found(Option.getOrUndefined(found)),
       onFailure: (error) => storeError(server, error)
     })
 
@@ -54,7 +55,7 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
       const granted = tokens()?.scope
       const { stepUps } = memory
       memory.wanted = scope ?? ""
-      return stepUps.for !== memory.wanted || stepUps.count < maxStepUps
+      return !Scopes.covers(stepUps.asked, scope) || stepUps.count < maxStepUps
         ? required(server, "the login does not allow this", { scope })
         : required(server, "the server refuses although the login was widened, again and again", {
             scope: Scopes.union(granted, scope),
@@ -131,7 +132,8 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
       secrets: memory.secrets,
       refused: (refusal) =>
         Effect.suspend(() => {
-          const { scope } = parseChallenge(refusal.challenge)
+          const shown = Secrets.make(Object.values(refusal.sent).flatMap((text) => [text, text.replace(/^\w+ /, "")]))
+          const scope = Scopes.askedFor(parseChallenge(refusal.challenge).scope, Secrets.union(memory.secrets(), shown))
           if (refusal.status === 403) return Effect.fail(tooLittle(scope))
           memory.wish = { scope, resourceMetadataUrl: resourceMetadataIn(refusal.challenge) }
           return unauthorized(refusal)

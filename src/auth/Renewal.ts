@@ -7,10 +7,12 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
+import * as Schedule from "effect/Schedule"
 import { AuthError, type ConnectionError, RegistrationRequired } from "../domain/Errors.js"
 import { defined } from "../domain/defined.js"
 import { reveal } from "../domain/Secrets.js"
-import type { ClientInfo, Credential, Tokens } from "./Credential.js"
+import type { ClientInfo, Credential, Discovery, Tokens } from "./Credential.js"
+import type { StoreFailed } from "./CredentialStore/port.js"
 import { connectionError, type Engine, required, storeError } from "./Engine.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
 import * as Scopes from "./scopes.js"
@@ -24,16 +26,19 @@ import type { Granted } from "./sdkOAuth.js"
 export const renew = (
   engine: Engine,
   subject: Subject,
-  useless: string | undefined
+  useless: string | undefined,
+  /** Somebody asked for it: then a machine's secret may also go to an authorization server that it did not go to before. */
+  isExplicit = false
 ): Effect.Effect<void, ConnectionError> =>
   Effect.suspend(() => {
     const memory = engine.memoryOf(subject)
-    if (memory.renewal?.of === useless && memory.renewal !== undefined) return Deferred.await(memory.renewal.done)
+    const isUnderWay = memory.renewal !== undefined && memory.renewal.of === useless
+    if (isUnderWay && !isExplicit) return Deferred.await(memory.renewal!.done)
     const done = Deferred.unsafeMake<void, ConnectionError>(FiberId.none)
     const renewal = { of: useless, done }
     memory.renewal = renewal
     engine.fork(
-      renewNow(engine, subject, useless).pipe(
+      renewNow(engine, subject, useless, isExplicit).pipe(
         Effect.uninterruptible,
         Effect.onExit((exit) =>
           Effect.suspend(() => {
@@ -47,16 +52,17 @@ export const renew = (
   })
 
 /** From the first look until the new tokens are kept, nobody else does the same. */
-const renewNow = (engine: Engine, subject: Subject, useless: string | undefined) =>
+const renewNow = (engine: Engine, subject: Subject, useless: string | undefined, isExplicit: boolean) =>
   Effect.gen(function* () {
     const { server } = subject
-    const memory = engine.memoryOf(subject)
-    const found = Option.getOrUndefined(yield* engine.store.load(subject))
-    memory.adopt(found)
+    yield* Effect.ignore(saveRest(engine, subject))
+    const found = yield* reload(engine, subject)
     const tokens = tokensOf(subject, found)
     // somebody was faster
     if (tokens !== undefined && tokens.accessToken !== useless) return
-    if (subject.settings.grant === "client_credentials") return yield* fetchOwn(engine, subject, found)
+    if (subject.settings.grant === "client_credentials") {
+      return yield* fetchOwn(engine, subject, found, isExplicit)
+    }
     if (found === undefined || tokens === undefined) return yield* required(server, "nobody has logged in yet")
     if (!isRenewable(subject, tokens)) return yield* required(server, "the login has expired")
     yield* refresh(engine, subject, found, tokens.refreshToken!)
@@ -75,7 +81,7 @@ const refresh = (engine: Engine, subject: Subject, found: Credential, refreshTok
     const client = withSecretOf(subject, clientInfo)
     const outcome = yield* Effect.either(oauth.refresh(fetch, settings, client, discovery, refreshToken))
     if (outcome._tag === "Right") {
-      yield* keep(engine, subject, found, outcome.right)
+      yield* keepRenewed(engine, subject, found, outcome.right)
       return engine.onEvent(server, "refreshed")
     }
     const failure = outcome.left
@@ -91,11 +97,8 @@ const refresh = (engine: Engine, subject: Subject, found: Credential, refreshTok
 const superseded = (engine: Engine, subject: Subject, sent: Credential, failure: OAuthFailure) =>
   Effect.gen(function* () {
     const memory = engine.memoryOf(subject)
-    const now = Option.getOrUndefined(yield* engine.store.load(subject))
-    if (now?.tokens !== undefined && now.tokens.refreshToken !== sent.tokens?.refreshToken) {
-      memory.adopt(now)
-      return
-    }
+    const now = yield* reload(engine, subject)
+    if (now?.tokens !== undefined && now.tokens.refreshToken !== sent.tokens?.refreshToken) return
     // whoever was configured wrongly is corrected in the config, and then this token is as good as before
     const isAboutConfig = failure.kind === "client" && sent.clientInfo?.registered !== true
     if (now?.tokens !== undefined && !isAboutConfig) {
@@ -119,12 +122,19 @@ export const withSecretOf = ({ settings }: Subject, client: ClientInfo): ClientI
   return { ...client, clientSecret: reveal(settings.clientSecret) }
 }
 
-/** Keeps what was given, and from then on uses it. */
-export const keep = (engine: Engine, subject: Subject, before: Credential, granted: Granted) =>
-  Effect.gen(function* () {
+/** What is kept now, or what would be if it could be written. */
+const reload = (engine: Engine, subject: Subject) =>
+  Effect.map(engine.store.load(subject), (found) => {
     const memory = engine.memoryOf(subject)
-    const at = yield* Clock.currentTimeMillis
-    const tokens: Tokens = {
+    memory.found(Option.getOrUndefined(found))
+    return memory.credential()
+  })
+
+/** What a record becomes with what was given. */
+const renewed = (before: Credential, granted: Granted): Effect.Effect<Credential & { readonly tokens: Tokens }> =>
+  Effect.map(Clock.currentTimeMillis, (at) => ({
+    ...before,
+    tokens: {
       accessToken: granted.accessToken,
       ...defined({
         refreshToken: granted.refreshToken,
@@ -133,15 +143,61 @@ export const keep = (engine: Engine, subject: Subject, before: Credential, grant
         scope: granted.scope ?? before.tokens?.scope
       })
     }
-    const next: Credential = { ...before, tokens }
-    memory.fresh = tokens.accessToken
-    // first of all: if it cannot be kept, the old one is of no more use either
-    memory.adopt(next)
+  }))
+
+/** Keeps what a login gave, and from then on uses it. */
+export const keep = (engine: Engine, subject: Subject, before: Credential, granted: Granted) =>
+  Effect.gen(function* () {
+    const memory = engine.memoryOf(subject)
+    const next = yield* renewed(before, granted)
     yield* engine.store.save(subject, Option.some(next))
+    memory.fresh = next.tokens.accessToken
+    memory.adopt(next)
   })
 
+/** The old tokens are of no more use: if the new ones cannot be written, they are used all the same, and written later. */
+const keepRenewed = (engine: Engine, subject: Subject, before: Credential, granted: Granted) =>
+  Effect.gen(function* () {
+    const memory = engine.memoryOf(subject)
+    const next = yield* renewed(before, granted)
+    const instead = memory.unsaved === undefined ? before.tokens : memory.unsaved.instead
+    memory.fresh = next.tokens.accessToken
+    memory.adopt(next)
+    const later = (error: StoreFailed) =>
+      Effect.gen(function* () {
+        memory.unsaved = { tokens: next.tokens, instead }
+        yield* Effect.logWarning("mcp.auth.tokens_not_saved").pipe(
+          Effect.annotateLogs({ "mcp.server": subject.server, reason: error.detail })
+        )
+        yield* Effect.forkIn(Effect.interruptible(saveLater(engine, subject)), engine.scope)
+      })
+    yield* Effect.catchTag(engine.store.save(subject, Option.some(next)), "StoreFailed", later)
+  })
+
+/** Tries to write what could not be written, unless somebody has written something newer. Only under the lock. */
+const saveRest = (engine: Engine, subject: Subject): Effect.Effect<void, StoreFailed> =>
+  Effect.gen(function* () {
+    const memory = engine.memoryOf(subject)
+    if (memory.unsaved === undefined) return
+    const found = Option.getOrUndefined(yield* engine.store.load(subject))
+    memory.found(found)
+    const { unsaved } = memory
+    if (unsaved === undefined) return
+    const next = { ...memory.credential(), ...found, server: subject.server, serverUrl: subject.serverUrl }
+    yield* engine.store.save(subject, Option.some({ ...next, tokens: unsaved.tokens }))
+    memory.unsaved = undefined
+  })
+
+const saveLater = (engine: Engine, subject: Subject): Effect.Effect<void> =>
+  saveRest(engine, subject).pipe(
+    engine.store.exclusively(subject),
+    Effect.retry(Schedule.union(Schedule.exponential(shortestPause), Schedule.spaced(longestPause))),
+    Effect.ignore,
+    Effect.delay(shortestPause)
+  )
+
 /** A machine's own credentials: asked for as often as needed, with nothing but what is configured. */
-const fetchOwn = (engine: Engine, subject: Subject, before: Credential | undefined) =>
+const fetchOwn = (engine: Engine, subject: Subject, before: Credential | undefined, isExplicit: boolean) =>
   Effect.gen(function* () {
     const { server, serverUrl, settings } = subject
     const { clientId } = settings
@@ -154,7 +210,10 @@ const fetchOwn = (engine: Engine, subject: Subject, before: Credential | undefin
     const { wish } = engine.memoryOf(subject)
     const client = withSecretOf(subject, { clientId: reveal(clientId), registered: false })
     const { discovery, granted } = yield* Effect.gen(function* () {
-      const discovery = yield* oauth.discover(fetch, { serverUrl, settings, ...wish })
+      const discovery = pinned(subject, yield* oauth.discover(fetch, { serverUrl, settings, ...wish }))
+      const isOther = before?.issuer !== undefined && before.issuer !== discovery.issuer
+      // whoever controls the server must not get the secret by naming somebody else
+      if (isOther && !isExplicit && settings.tokenUrl === undefined) return yield* oauth.otherIssuer
       const scope = Scopes.select({
         configured: settings.scope,
         challenged: wish?.scope,
@@ -164,9 +223,23 @@ const fetchOwn = (engine: Engine, subject: Subject, before: Credential | undefin
     }).pipe(Effect.mapError((failure) => ownError(server, failure)))
     const { clientSecret: _, ...clientInfo } = client
     const { issuer } = discovery
-    yield* keep(engine, subject, { server, serverUrl, issuer, clientInfo, discovery }, granted)
+    const record: Credential = {
+      server,
+      serverUrl,
+      issuer,
+      clientInfo,
+      discovery,
+      ...defined({ tokens: before?.tokens })
+    }
+    yield* keepRenewed(engine, subject, record, granted)
     if (before?.tokens !== undefined) engine.onEvent(server, "refreshed")
   })
+
+/** Where the config says where tokens are, the secret goes nowhere else. */
+const pinned = ({ settings }: Subject, discovery: Discovery): Discovery =>
+  settings.tokenUrl === undefined
+    ? discovery
+    : { ...discovery, metadata: { ...discovery.metadata, token_endpoint: reveal(settings.tokenUrl) } }
 
 const ownError = (server: string, failure: OAuthFailure): ConnectionError =>
   failure.kind === "grant"
@@ -182,6 +255,9 @@ const earliest = 5 * 60_000
 const shortestPause = 1000
 const longestPause = 60_000
 
+/** Milliseconds. */
+const shortLife = 10_000
+
 /** Milliseconds. Timers do not reach much further, and clocks are set meanwhile. */
 const longestSleep = 6 * 60 * 60_000
 
@@ -190,6 +266,8 @@ export const keepFresh = (engine: Engine, subject: Subject): Effect.Effect<never
   Effect.gen(function* () {
     const memory = engine.memoryOf(subject)
     let failures = 0
+    /** Tokens in a row that hardly live: nobody may need them, so they are renewed ever more seldom. */
+    let brief = 0
     let given = false
     while (true) {
       const tokens = tokensOf(subject, memory.credential())
@@ -201,8 +279,9 @@ export const keepFresh = (engine: Engine, subject: Subject): Effect.Effect<never
       const remaining = tokens.expiresAt - (yield* Clock.currentTimeMillis)
       // not all processes at once
       const lead = Math.min(remaining * 0.2, earliest) * (0.5 + (yield* Random.next))
+      const floor = Math.min(shortestPause * 2 ** brief, longestPause)
       const pause = Math.min(shortestPause * 2 ** failures, longestPause) * (0.5 + (yield* Random.next))
-      const wait = failures === 0 ? Math.max(remaining - lead, shortestPause) : pause
+      const wait = failures === 0 ? Math.max(remaining - lead, floor) : pause
       const due = Effect.as(Effect.sleep(Math.min(wait, longestSleep)), wait <= longestSleep)
       const isChanged = Effect.zipRight(
         memory.changed,
@@ -212,6 +291,7 @@ export const keepFresh = (engine: Engine, subject: Subject): Effect.Effect<never
       const outcome = yield* Effect.either(renew(engine, subject, tokens.accessToken))
       const isTransient =
         outcome._tag === "Left" && outcome.left._tag === "AuthError" && outcome.left.reason === "unavailable"
+      brief = remaining < shortLife ? brief + 1 : 0
       failures = isTransient ? failures + 1 : 0
       // a verdict: whoever is refused next will be told
       given = outcome._tag === "Left" && !isTransient

@@ -13,9 +13,15 @@ export interface Subject extends Key {
 
 /** Nothing where no login is wanted, or where the config itself says who we are. */
 export const subjectOf = (server: string, config: Remote): Subject | undefined => {
+  const key = keyOf(server, config)
+  if (config.oauth === false || key === undefined || !allowsLogin(config)) return undefined
+  return { ...key, config, settings: config.oauth }
+}
+
+/** By what a login is kept, whether the config wants one now or not. */
+export const keyOf = (server: string, config: Remote): Key | undefined => {
   const serverUrl = canonical(reveal(config.url))
-  if (config.oauth === false || serverUrl === undefined || !allowsLogin(config)) return undefined
-  return { server, serverUrl, config, settings: config.oauth }
+  return serverUrl === undefined ? undefined : { server, serverUrl }
 }
 
 /** The address by which a server is known: two spellings of one address are one. */

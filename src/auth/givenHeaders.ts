@@ -9,6 +9,7 @@ import { parseChallenge } from "../connection/httpFailure.js"
 import type { ConnectionError } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
 import { required } from "./Engine.js"
+import * as Scopes from "./scopes.js"
 
 export type Headers = Readonly<Record<string, Redacted.Redacted<string>>>
 
@@ -39,13 +40,15 @@ export const make = (server: string, ask: Ask): GivenHeaders => {
     return Effect.tap(ask("unauthorized"), take)
   })
 
+  const isNew = (sent: Refusal["sent"]) => Object.entries(shown).some(([name, value]) => sent[name] !== value)
+
   /** Asks for better ones than those that were refused, unless somebody has done so meanwhile. */
-  const replace = ({ retries, sent }: Refusal): Effect.Effect<void, ConnectionError> => {
-    const isNew = () => shown.authorization !== undefined && shown.authorization !== sent.authorization
-    const missing = Effect.suspend(() => (isNew() || retries > 0 ? Effect.void : again)).pipe(turn.withPermits(1))
-    return Effect.flatMap(missing, () =>
-      isNew() && retries < Infinity ? Effect.void : Effect.fail(required(server, unknown, noLogin))
-    )
+  const replace = (
+    { retries, sent }: Refusal,
+    otherwise: Effect.Effect<void, ConnectionError>
+  ): Effect.Effect<void, ConnectionError> => {
+    const missing = Effect.suspend(() => (isNew(sent) || retries > 0 ? Effect.void : again)).pipe(turn.withPermits(1))
+    return Effect.flatMap(missing, () => (isNew(sent) && retries < Infinity ? Effect.void : otherwise))
   }
 
   return {
@@ -68,15 +71,21 @@ export const make = (server: string, ask: Ask): GivenHeaders => {
           return known.all
         },
         refused: (refusal) => {
-          if (!isOurs()) return others!.refused(refusal)
-          if (refusal.status === 401) return replace(refusal)
-          const { scope } = parseChallenge(refusal.challenge)
+          const isLost = refusal.status === 401
+          // the login may be good, and one of these headers too old
+          if (!isOurs()) return isLost ? replace(refusal, others!.refused(refusal)) : others!.refused(refusal)
+          if (isLost) return replace(refusal, Effect.fail(required(server, unknown, noLogin)))
+          const scope = Scopes.askedFor(parseChallenge(refusal.challenge).scope, secretsIn(Object.values(shown)))
           return Effect.fail(required(server, tooLittle, { ...noLogin, scope }))
         }
       }
     }
   }
 }
+
+/** Also without the kind of a credential before it. */
+const secretsIn = (values: ReadonlyArray<string>) =>
+  Secrets.make(values.flatMap((value) => [value, value.replace(/^\w+ /, "")]))
 
 const noLogin = { login: false }
 const tooLittle = "the credentials it was given do not allow this"

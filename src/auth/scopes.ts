@@ -1,6 +1,7 @@
 /**
  * What a login asks to be allowed. A scope is a text of words; the words are a set.
  */
+import * as Secrets from "../domain/Secrets.js"
 
 const words = (scope: string | undefined): ReadonlyArray<string> =>
   (scope ?? "").split(/\s+/).filter((word) => word !== "")
@@ -10,6 +11,20 @@ const join = (all: ReadonlyArray<string>): string | undefined => (all.length ===
 /** All words of all scopes, each once. */
 export const union = (...scopes: ReadonlyArray<string | undefined>): string | undefined =>
   join([...new Set(scopes.flatMap(words))])
+
+/** A server may send anything: more words than these, or longer ones, are no scope. */
+const maxWords = 100
+const word = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
+
+/** What a server asks for, as far as it can be meant (RFC 6749 §3.3). A word with a secret in it is an echo of ours. */
+export const askedFor = (scope: string | undefined, secrets: Secrets.Secrets = Secrets.empty): string | undefined => {
+  const scrub = Secrets.scrub(secrets)
+  return join(
+    words(scope)
+      .filter((each) => word.test(each) && scrub(each) === each)
+      .slice(0, maxWords)
+  )
+}
 
 /** Whether the one allows everything that the other asks for. */
 export const covers = (granted: string | undefined, wanted: string | undefined): boolean => {

@@ -32,10 +32,17 @@ import { reveal } from "../domain/Secrets.js"
 import type { OAuthSettings } from "../domain/ServerConfig.js"
 import type { ClientInfo, Discovery, Pending } from "./Credential.js"
 import type { Wish } from "./Memory.js"
+import { askedFor } from "./scopes.js"
 import { tokenFetch } from "./tokenFetch.js"
 import { classify, classifyRefresh, OAuthFailure, refused } from "./OAuthFailure.js"
 
 export { ofCode } from "./OAuthFailure.js"
+
+/** The server names another authorization server than the one that knows us. */
+export const otherIssuer = refused(
+  "issuer_mismatch",
+  "the server has gone over to another authorization server; log in to say that this is right"
+)
 
 /** A token as it was given: for how long, not until when. */
 export interface Granted {
@@ -59,7 +66,7 @@ export const ask = (fetch: FetchLike, serverUrl: string): Effect.Effect<Wish> =>
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(
       await fetch(serverUrl, { method: "POST", headers, body })
     )
-    return { scope, resourceMetadataUrl: resourceMetadataUrl?.href }
+    return { scope: askedFor(scope), resourceMetadataUrl: resourceMetadataUrl?.href }
   }).pipe(Effect.orElseSucceed(() => ({})))
 
 /**
@@ -229,12 +236,15 @@ const informationOf = ({ authMethod, clientId, clientSecret }: ClientInfo): OAut
 const proofOf = (settings: OAuthSettings, { clientId }: ClientInfo): AddClientAuthentication | undefined => {
   if (settings.privateKeyPem === undefined) return undefined
   const privateKey = reveal(settings.privateKeyPem)
-  return createPrivateKeyJwtAuth({
-    issuer: clientId,
-    subject: clientId,
-    privateKey,
-    alg: settings.alg ?? algorithmOf(privateKey)
-  })
+  const alg = settings.alg ?? algorithmOf(privateKey)
+  const sign = createPrivateKeyJwtAuth({ issuer: clientId, subject: clientId, privateKey, alg })
+  return async (...request) => {
+    try {
+      await sign(...request)
+    } catch {
+      throw refused("invalid_key", `"privateKeyPem" cannot be used to sign with ${alg}`)
+    }
+  }
 }
 
 /** The usual algorithm for such a key. */
@@ -242,6 +252,7 @@ const algorithmOf = (pem: string): string => {
   try {
     const { asymmetricKeyDetails, asymmetricKeyType } = createPrivateKey(pem)
     if (asymmetricKeyType === "rsa") return "RS256"
+    if (asymmetricKeyType === "ed25519") return "EdDSA"
     return (
       { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" }[asymmetricKeyDetails?.namedCurve ?? ""] ?? "ES256"
     )

@@ -63,6 +63,7 @@ export const make = (hub: Hub, roster: Roster): Effect.Effect<Actors, never, Sco
         const { name } = actor
         leaving.set(name, (leaving.get(name) ?? new Set()).add(actor))
         actor.send({ _tag: "Remove" })
+        hub.fork(hub.auth.abandon(name))
         hub.events.publish({ type: "ServerRemoved", server: name })
       },
       gone

@@ -23,6 +23,8 @@ export class LockFailed extends Data.TaggedError("LockFailed")<{
   readonly reason: "held" | "unusable"
   /** The process that holds it, if it is known. */
   readonly pid?: number | undefined
+  /** The file that stands for it. */
+  readonly path?: string | undefined
   /** What the system calls the error. */
   readonly code?: string | undefined
 }> {}
@@ -82,11 +84,14 @@ const take = (directory: string, patience: number): Effect.Effect<string, LockFa
       }
       if (isFree) {
         const path = yield* create(directory, highest + 1, text)
-        if (path === undefined) continue
-        yield* io(() => Promise.all(others.map((name) => rm(join(directory, name), { force: true }))))
-        return path
+        if (path !== undefined) {
+          yield* io(() => Promise.all(others.map((name) => rm(join(directory, name), { force: true }))))
+          return path
+        }
       }
-      if (now - started >= patience) return yield* new LockFailed({ reason: "held", pid: pidIn(holder) })
+      if (now - started >= patience) {
+        return yield* new LockFailed({ reason: "held", pid: pidIn(holder), path: join(directory, String(highest)) })
+      }
       // whoever waits may give up; whoever has it must leave it again
       yield* Effect.interruptible(Effect.sleep(wait * (0.5 + Math.random())))
       wait = Math.min(wait * 2, longestWait)

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import * as Scopes from "../../src/auth/scopes.js"
+import * as Secrets from "../../src/domain/Secrets.js"
 
 const word = fc.stringMatching(/^[a-z:.]{1,6}$/)
 const scope = fc.array(word, { maxLength: 5 }).map((words) => words.join(" "))
@@ -40,5 +41,17 @@ describe("scopes", () => {
     assert.isUndefined(Scopes.select({ supported: "b", known: ["offline_access"] }))
     assert.strictEqual(Scopes.select({ challenged: "a", known: ["offline_access"] }), "a offline_access")
     assert.strictEqual(Scopes.select({ challenged: "a offline_access", known: ["offline_access"] }), "a offline_access")
+  })
+})
+
+describe("what a server asks for", () => {
+  it("is made of words that can be meant, and of no secret", () => {
+    const secrets = Secrets.make(["the-token"])
+    assert.strictEqual(Scopes.askedFor("read  write", secrets), "read write")
+    assert.strictEqual(Scopes.askedFor("read the-token x:the-token", secrets), "read")
+    assert.isUndefined(Scopes.askedFor("the-token", secrets))
+    assert.isUndefined(Scopes.askedFor(`a"b c\\d \u0007 é ${"x".repeat(300)}`, secrets))
+    assert.strictEqual(Scopes.askedFor("x ".repeat(500))?.split(" ").length, 100)
+    assert.isUndefined(Scopes.askedFor(undefined))
   })
 })

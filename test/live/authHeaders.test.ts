@@ -65,6 +65,62 @@ describe.concurrent("short-lived bearers", () => {
     })
   )
 
+  for (const oauth of [undefined, false] as const) {
+    live(
+      `pain 44: may stand in any header, also where a login is ${oauth === false ? "not " : ""}possible`,
+      Effect.gen(function* () {
+        let good = "one"
+        let current = "one"
+        const server = yield* serveAt(
+          0,
+          withTools(["echo"], (received, response) => {
+            if (received.headers["x-api-key"] === good) return false
+            Raw.status(response, 401)
+            return true
+          })
+        )
+        const asked: Array<string> = []
+        const { supervisor } = yield* superviseBoth({
+          servers: { it: { url: server.url, ...(oauth === undefined ? {} : { oauth }) } },
+          headers: (_, reason) =>
+            Effect.sync(() => {
+              asked.push(reason)
+              if (reason === "unauthorized") current = good
+              return { "X-Api-Key": Redacted.make(current) }
+            })
+        })
+        yield* awaitStatus(supervisor, "it", "connected")
+        good = "two"
+        assert.strictEqual(textOf(yield* supervisor.callTool("it_echo")), "called")
+        assert.deepStrictEqual(asked, ["connect", "unauthorized"])
+      })
+    )
+  }
+
+  live(
+    "pain 44: are not repeated when a server shows them as a scope",
+    Effect.gen(function* () {
+      const server = yield* serveAt(
+        0,
+        withTools(["echo"], (received, response) => {
+          if (!Raw.isCall(received)) return false
+          const token = received.headers.authorization?.slice(7)
+          const challenge = `Bearer error="insufficient_scope", scope="more ${token}"`
+          Raw.status(response, 403, { "www-authenticate": challenge })
+          return true
+        })
+      )
+      const { supervisor } = yield* superviseBoth({
+        servers: { it: { url: server.url } },
+        headers: () => Effect.succeed({ Authorization: Redacted.make("Bearer marked-secret") })
+      })
+      yield* awaitStatus(supervisor, "it", "connected")
+      const error = yield* Effect.flip(supervisor.callTool("it_echo"))
+      assert.deepInclude(error, { _tag: "AuthRequired", scope: "more" })
+      assert.notInclude(JSON.stringify(error) + String(error), "marked-secret")
+    })
+  )
+
   live(
     "pain 44: other headers go along with a login",
     Effect.gen(function* () {

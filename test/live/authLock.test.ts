@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
@@ -39,6 +39,23 @@ describe.concurrent("a lock", () => {
       assert.strictEqual(files.length, 1)
       assert.isAtLeast(Number(files[0]), 80)
       assert.strictEqual(readFileSync(join(path, files[0]!), "utf8"), "")
+    })
+  )
+
+  live(
+    "that cannot be taken or understood is given up in time, and it is said where it is",
+    Effect.gen(function* () {
+      for (const [number, holder] of [
+        ["999999999999999", ""],
+        ["7", "nobody we know"]
+      ] as const) {
+        const path = yield* directory
+        mkdirSync(path)
+        writeFileSync(join(path, number), holder)
+        const impatient = yield* FileLock.make(path, { patience: "100 millis" })
+        const error = yield* Effect.flip(impatient.withLock(Effect.void))
+        assert.deepInclude(error, { reason: "held", path: join(path, number) })
+      }
     })
   )
 

@@ -9,6 +9,7 @@ import * as ServerConfig from "../../src/domain/ServerConfig.js"
 import { authServer, person, protectedServer } from "./support/authServer.js"
 import { hasty } from "./support/hasty.js"
 import { entryFor, fileIn, kept, superviseBoth } from "./support/loggedIn.js"
+import * as Raw from "./support/rawHttp.js"
 import { eventually, textOf } from "./support/session.js"
 import { awaitStatus, eventsUntil, freePort, live, temporaryDirectory } from "./support/supervised.js"
 
@@ -193,6 +194,29 @@ describe.concurrent("who we are to an authorization server", () => {
         as.expire()
         assert.strictEqual(textOf(yield* supervisor.callTool("it_echo")), "called")
       }
+    })
+  )
+
+  live(
+    "pain 36: a configured secret that is wrong for a while costs no login",
+    Effect.gen(function* () {
+      const as = yield* authServer({ registration: "off" })
+      as.clients.set("configured", { clientId: "configured", secret: "right", redirectUris: undefined })
+      const rs = yield* protectedServer(as)
+      const stateDir = yield* temporaryDirectory
+      const run = (clientSecret: string, status: "needs_auth" | "needs_client_registration" | "connected") =>
+        Effect.gen(function* () {
+          const servers = { it: yield* entryFor(rs.url, { clientId: "configured", clientSecret }) }
+          const { auth, supervisor } = yield* superviseBoth({ servers, stateDir, openUrl: person().openUrl })
+          yield* awaitStatus(supervisor, "it", status)
+          if (status === "needs_auth") yield* auth.login("it")
+        }).pipe(Effect.scoped)
+      yield* run("right", "needs_auth")
+      as.expire()
+      const before = fileIn(stateDir)
+      yield* run("wrong", "needs_client_registration")
+      assert.strictEqual(fileIn(stateDir), before)
+      yield* run("right", "connected")
     })
   )
 
@@ -591,6 +615,53 @@ describe.concurrent("a login that allows too little", () => {
       }
       assert.strictEqual(rounds, 2)
       assert.strictEqual(as.asked("/authorize").length, 3)
+    })
+  )
+})
+
+describe.concurrent("a server that asks for too much", () => {
+  live(
+    "pain 41: in another order each time has asked for the same",
+    Effect.gen(function* () {
+      const { auth, rs, supervisor } = yield* waiting({ rs: { toolScope: "a b", endless403: true } })
+      yield* auth.login("it")
+      let rounds = 0
+      while (rounds < 5) {
+        rs.switches.toolScope = rounds % 2 === 0 ? "a b" : "b a"
+        const error = yield* Effect.flip(supervisor.callTool("it_admin"))
+        assert.strictEqual(error._tag, "AuthRequired")
+        if (error._tag !== "AuthRequired" || !error.login) break
+        rounds += 1
+        yield* auth.login("it")
+      }
+      assert.strictEqual(rounds, 2)
+    })
+  )
+
+  live(
+    "shows nobody the token that it echoes",
+    Effect.gen(function* () {
+      const as = yield* authServer()
+      let status = 403
+      const rs = yield* protectedServer(as, {}, (received, response) => {
+        if (!Raw.isCall(received)) return false
+        const token = received.headers.authorization?.slice(7)
+        const error = status === 403 ? "insufficient_scope" : "invalid_token"
+        Raw.status(response, status, { "www-authenticate": `Bearer error="${error}", scope="more ${token}"` })
+        return true
+      })
+      const { auth, supervisor } = yield* superviseBoth({
+        servers: { it: yield* entryFor(rs.url) },
+        openUrl: person().openUrl
+      })
+      yield* awaitStatus(supervisor, "it", "needs_auth")
+      yield* auth.login("it")
+      for (status of [403, 401]) {
+        const error = yield* Effect.flip(supervisor.callTool("it_echo"))
+        assert.deepInclude(error, { _tag: "AuthRequired", scope: "more" })
+        const shown = JSON.stringify([error, yield* supervisor.servers]) + String(error)
+        for (const secret of as.secrets()) assert.notInclude(shown, secret)
+      }
     })
   )
 })

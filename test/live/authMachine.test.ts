@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto"
+import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { authServer, person, protectedServer } from "./support/authServer.js"
@@ -66,6 +66,57 @@ describe.concurrent("a machine's own credentials", () => {
       })
     )
   }
+
+  live(
+    "with a key that cannot sign say so, and nothing is sent",
+    Effect.gen(function* () {
+      const as = yield* authServer({ registration: "off" })
+      const rs = yield* protectedServer(as)
+      const pem = (key: KeyObject) => key.export({ type: "pkcs8", format: "pem" }).toString()
+      const rsa = pem(generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey)
+      const edwards = pem(generateKeyPairSync("ed25519").privateKey)
+      const { supervisor } = yield* superviseBoth({
+        servers: {
+          other: yield* entryFor(rs.url, { ...machine, privateKeyPem: rsa, alg: "ES256" }),
+          // the SDK does not know how
+          edwards: yield* entryFor(rs.url, { ...machine, privateKeyPem: edwards })
+        }
+      })
+      const other = yield* awaitStatus(supervisor, "other", "failed")
+      assert.include(other.error, "cannot be used to sign with ES256")
+      const { error } = yield* awaitStatus(supervisor, "edwards", "failed")
+      assert.include(error, "cannot be used to sign with EdDSA")
+      assert.deepStrictEqual(as.asked("/token"), [])
+    })
+  )
+
+  live(
+    "pain 43: go to no other authorization server because the server names one, unless somebody says so",
+    Effect.gen(function* () {
+      const known = { clientId: "machine", secret: "machine-secret", redirectUris: undefined }
+      const [first, second] = [yield* authServer(), yield* authServer()]
+      first.clients.set("machine", known)
+      second.clients.set("machine", known)
+      const rs = yield* protectedServer(first)
+      const oauth = { ...machine, clientSecret: "machine-secret" }
+      const { auth, supervisor } = yield* superviseBoth({
+        servers: {
+          it: yield* entryFor(rs.url, oauth),
+          pinned: yield* entryFor(rs.url, { ...oauth, tokenUrl: `${first.url}/token` })
+        }
+      })
+      yield* awaitStatus(supervisor, "it", "connected")
+      yield* awaitStatus(supervisor, "pinned", "connected")
+      rs.switches.by = second
+      yield* Effect.flip(supervisor.callTool("it_echo"))
+      yield* Effect.flip(supervisor.callTool("pinned_echo"))
+      const { error } = yield* awaitStatus(supervisor, "it", "failed")
+      assert.include(error, "another authorization server")
+      assert.deepStrictEqual(second.asked("/token"), [])
+      assert.strictEqual((yield* auth.login("it")).status, "connected")
+      assert.strictEqual(second.asked("/token").length, 1)
+    })
+  )
 
   live(
     "that are wrong are needs_client_registration; an outage is not",

@@ -125,10 +125,14 @@ const isLockFailed = (error: unknown): error is FileLock.LockFailed => error ins
 
 const unlocked =
   (path: string) =>
-  ({ code, pid, reason }: FileLock.LockFailed): Effect.Effect<never, StoreFailed> =>
-    reason === "held"
-      ? failed(`${path} is held by process ${pid ?? "unknown"}, which does not let go of it`, true)
+  ({ code, path: lock, pid, reason }: FileLock.LockFailed): Effect.Effect<never, StoreFailed> => {
+    if (reason === "held" && pid === undefined) {
+      return failed(`${lock} does not say who holds ${path}; delete it if no process uses it`, true)
+    }
+    return reason === "held"
+      ? failed(`${path} is held by process ${pid}, which does not let go of it`, true)
       : failed(`the lock beside ${path} cannot be used (${code})`)
+  }
 
 const failed = (detail: string, isTemporary = false): Effect.Effect<never, StoreFailed> =>
   Effect.fail(new StoreFailed({ detail, isTemporary }))

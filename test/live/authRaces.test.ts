@@ -1,0 +1,283 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect, Either, Exit, Fiber, Option, Scope } from "effect"
+import type { Credential } from "../../src/auth/Credential.js"
+import { type Key, makeMemory, StoreFailed } from "../../src/auth/CredentialStore/port.js"
+import * as Engine from "../../src/auth/Engine.js"
+import * as Logins from "../../src/auth/Logins.js"
+import * as OAuthCredentials from "../../src/auth/OAuthCredentials.js"
+import * as Renewal from "../../src/auth/Renewal.js"
+import { subjectOf } from "../../src/auth/Subject.js"
+import * as ServerConfig from "../../src/domain/ServerConfig.js"
+import { authServer, person, protectedServer } from "./support/authServer.js"
+import { entryFor, kept, superviseBoth } from "./support/loggedIn.js"
+import { eventually } from "./support/session.js"
+import { awaitStatus, live, temporaryDirectory } from "./support/supervised.js"
+
+/** A server that wants a login, and as many supervisors as are asked for, over one store. */
+const world = (switches: Parameters<typeof authServer>[0] = {}) =>
+  Effect.gen(function* () {
+    const as = yield* authServer(switches)
+    const rs = yield* protectedServer(as)
+    const stateDir = yield* temporaryDirectory
+    const entry = yield* entryFor(rs.url)
+    const somebody = person()
+    const supervise = (openUrl = somebody.openUrl) =>
+      Effect.tap(superviseBoth({ servers: { it: entry }, openUrl, stateDir }), ({ supervisor }) =>
+        awaitStatus(supervisor, "it", "needs_auth")
+      )
+    return { as, rs, entry, somebody, stateDir, supervise }
+  })
+
+const leadsTo = (url: string) =>
+  Effect.promise(() => fetch(url, { redirect: "manual" }).then((answer) => answer.headers.get("location") ?? ""))
+
+const codes = (as: { readonly asked: (path: string) => ReadonlyArray<URLSearchParams> }) =>
+  as.asked("/token").filter((params) => params.get("grant_type") === "authorization_code").length
+
+const reasonOf = (error: { readonly _tag: string; readonly reason?: string }) => error.reason ?? error._tag
+
+describe.concurrent("a login that somebody interferes with", () => {
+  live(
+    "pain 34: a logout while the code is being exchanged leaves nobody logged in",
+    Effect.gen(function* () {
+      const { as, stateDir, supervise } = yield* world()
+      const { auth, supervisor } = yield* supervise()
+      as.switches.fault = (grant) => (grant === "authorization_code" ? "late" : undefined)
+      const login = yield* Effect.fork(Effect.flip(auth.login("it")))
+      yield* eventually(() => codes(as) === 1)
+      yield* auth.logout("it")
+      assert.strictEqual(reasonOf(yield* Fiber.join(login)), "logged_out")
+      yield* eventually(() => as.given("authorization_code") === 1)
+      // whatever is still under way comes before this
+      yield* auth.logout("it")
+      assert.deepStrictEqual(kept(stateDir), [])
+      assert.strictEqual(yield* auth.status("it"), "not_authenticated")
+      const events = yield* supervisor.servers
+      assert.notInclude(
+        events.map(({ status }) => status.status),
+        "connected"
+      )
+    })
+  )
+
+  live(
+    "ends with the supervisor",
+    Effect.gen(function* () {
+      const { somebody, supervise } = yield* world({ person: "waits" })
+      const scope = yield* Scope.make()
+      const { auth } = yield* Scope.extend(supervise(), scope)
+      const login = yield* Effect.fork(Effect.flip(auth.login("it")))
+      yield* eventually(() => somebody.opened.length === 1)
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual(reasonOf(yield* Fiber.join(login)), "closed")
+    })
+  )
+
+  live(
+    "ends when its server is removed",
+    Effect.gen(function* () {
+      const { somebody, supervise } = yield* world({ person: "waits" })
+      const { auth, supervisor } = yield* supervise()
+      const login = yield* Effect.fork(Effect.flip(auth.login("it")))
+      yield* eventually(() => somebody.opened.length === 1)
+      yield* supervisor.remove("it")
+      assert.strictEqual(reasonOf(yield* Fiber.join(login)), "removed")
+    })
+  )
+
+  live(
+    "pain 40: the same answer is exchanged once, however many bring it",
+    Effect.gen(function* () {
+      const { as, supervise } = yield* world()
+      const first = yield* supervise()
+      const second = yield* supervise()
+      const { authorizationUrl } = yield* first.auth.startLogin("it")
+      const ending = yield* leadsTo(authorizationUrl)
+      const outcomes = yield* Effect.all(
+        [second, second, second, first].map(({ auth }) => Effect.either(auth.finishLogin("it", ending))),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(codes(as), 1)
+      assert.isTrue(outcomes.some(Either.isRight))
+      for (const each of outcomes) if (Either.isLeft(each)) assert.strictEqual(reasonOf(each.left), "state_mismatch")
+      yield* awaitStatus(first.supervisor, "it", "connected")
+      yield* awaitStatus(second.supervisor, "it", "connected")
+    })
+  )
+
+  live(
+    "pain 40: that another process finished is finished here, too",
+    Effect.gen(function* () {
+      const { as, somebody, supervise } = yield* world({ person: "waits" })
+      const first = yield* supervise()
+      const second = yield* supervise()
+      const login = yield* Effect.fork(first.auth.login("it"))
+      yield* eventually(() => somebody.opened.length === 1)
+      as.switches.person = "agrees"
+      const ending = yield* leadsTo(somebody.opened[0]!)
+      assert.strictEqual((yield* second.auth.finishLogin("it", ending)).status, "connected")
+      assert.strictEqual((yield* Fiber.join(login)).status, "connected")
+      assert.strictEqual(codes(as), 1)
+    })
+  )
+
+  live(
+    "pain 34: one that fails does not take away the one that another process has begun",
+    Effect.gen(function* () {
+      const { stateDir, supervise } = yield* world()
+      const first = yield* supervise()
+      const second = yield* supervise()
+      const mine = yield* first.auth.startLogin("it")
+      const other = yield* second.auth.startLogin("it")
+      const refused = new URLSearchParams({ error: "access_denied", state: mine.state })
+      assert.strictEqual(reasonOf(yield* Effect.flip(first.auth.finishLogin("it", refused))), "access_denied")
+      assert.strictEqual(kept(stateDir)[0]?.login?.oauthState, other.state)
+      const ending = yield* leadsTo(other.authorizationUrl)
+      assert.strictEqual((yield* first.auth.finishLogin("it", ending)).status, "connected")
+    })
+  )
+
+  live(
+    "pain 35: begun without a page gets one when somebody asks for it",
+    Effect.gen(function* () {
+      const { somebody, supervise } = yield* world()
+      const { auth } = yield* supervise()
+      const { authorizationUrl } = yield* auth.startLogin("it")
+      assert.deepStrictEqual(somebody.opened, [])
+      assert.strictEqual((yield* auth.login("it")).status, "connected")
+      assert.deepStrictEqual(somebody.opened, [authorizationUrl])
+    })
+  )
+
+  live(
+    "goes on for the second who waits when the first is gone",
+    Effect.gen(function* () {
+      const { as, somebody, supervise } = yield* world({ person: "waits" })
+      const { auth } = yield* supervise()
+      const first = yield* Effect.fork(auth.login("it"))
+      yield* eventually(() => somebody.opened.length === 1)
+      const second = yield* Effect.fork(auth.login("it"))
+      yield* Effect.yieldNow()
+      yield* Fiber.interrupt(first)
+      as.switches.person = "agrees"
+      yield* auth.finishLogin("it", yield* leadsTo(somebody.opened[0]!))
+      assert.strictEqual((yield* Fiber.join(second)).status, "connected")
+      assert.strictEqual(somebody.opened.length, 1)
+    })
+  )
+
+  live(
+    "pain 40: says so when its page cannot be opened",
+    Effect.gen(function* () {
+      const { supervise } = yield* world()
+      const { auth } = yield* supervise(() => Effect.die(new Error("no browser")))
+      assert.strictEqual(reasonOf(yield* Effect.flip(auth.login("it"))), "no_browser")
+    })
+  )
+
+  live(
+    "pain 38: whose client the token endpoint does not know registers anew the next time",
+    Effect.gen(function* () {
+      const { as, supervise } = yield* world()
+      const { auth } = yield* supervise()
+      yield* auth.login("it")
+      as.switches.fault = () => ({ status: 401, body: { error: "invalid_client" } })
+      yield* Effect.flip(auth.login("it"))
+      assert.strictEqual(as.asked("/register").length, 1)
+      as.switches.fault = () => undefined
+      assert.strictEqual((yield* auth.login("it")).status, "connected")
+      assert.strictEqual(as.asked("/register").length, 2)
+    })
+  )
+
+  live(
+    "is forgotten also where the config wants no login any more",
+    Effect.gen(function* () {
+      const { entry, stateDir, supervise } = yield* world()
+      const { auth, supervisor } = yield* supervise()
+      yield* auth.login("it")
+      yield* supervisor.reconcile({ servers: { it: { ...entry, oauth: false } } })
+      yield* auth.logout("it")
+      assert.deepStrictEqual(kept(stateDir), [])
+    })
+  )
+})
+
+describe.concurrent("tokens that cannot be written", () => {
+  live(
+    "pain 32: are used all the same, written as soon as it is possible, and the old ones never come back",
+    Effect.gen(function* () {
+      const { as, entry, somebody } = yield* world()
+      const config = Option.getOrThrow(Either.getOrThrow(ServerConfig.decode("it", entry)).config)
+      const subject = subjectOf("it", config as ServerConfig.Remote)!
+      const memoryStore = makeMemory()
+      let full = false
+      const save = (key: Key, credential: Option.Option<Credential>) =>
+        full
+          ? Effect.fail(new StoreFailed({ detail: "no space", isTemporary: true }))
+          : memoryStore.save(key, credential)
+      const engine = yield* Engine.make({
+        store: { ...memoryStore, save },
+        clientInfo: { name: "test", version: "1" },
+        onEvent: () => {},
+        onChange: () => {}
+      })
+      const logins = yield* Logins.make(engine, somebody.openUrl)
+      yield* logins.login(subject)
+      const credentials = yield* OAuthCredentials.make(engine, subject)
+      const token = () => engine.memoryOf(subject).credential()?.tokens?.accessToken
+      const stored = Effect.map(memoryStore.load(subject), (found) => Option.getOrThrow(found).tokens?.accessToken)
+      full = true
+      // however often
+      for (let round = 1; round <= 3; round += 1) {
+        const old = token()
+        as.expire()
+        yield* Renewal.renew(engine, subject, old)
+        yield* credentials.prepare
+        assert.isDefined(as.check(token()))
+        assert.notStrictEqual(yield* stored, token())
+      }
+      full = false
+      const last = token()
+      as.expire()
+      yield* Renewal.renew(engine, subject, last)
+      assert.strictEqual(yield* stored, token())
+      assert.isDefined(as.check(token()))
+      assert.strictEqual(as.misuse(), 0)
+      assert.strictEqual(as.given("refresh_token"), 4)
+    })
+  )
+
+  live(
+    "pain 32: are written later without anybody asking",
+    Effect.gen(function* () {
+      const { as, entry, somebody } = yield* world()
+      const config = Option.getOrThrow(Either.getOrThrow(ServerConfig.decode("it", entry)).config)
+      const subject = subjectOf("it", config as ServerConfig.Remote)!
+      const memoryStore = makeMemory()
+      let failures = 0
+      const save = (key: Key, credential: Option.Option<Credential>) =>
+        Effect.suspend(() =>
+          failures-- > 0
+            ? Effect.fail(new StoreFailed({ detail: "no space", isTemporary: true }))
+            : memoryStore.save(key, credential)
+        )
+      const engine = yield* Engine.make({
+        store: { ...memoryStore, save },
+        clientInfo: { name: "test", version: "1" },
+        onEvent: () => {},
+        onChange: () => {}
+      })
+      const logins = yield* Logins.make(engine, somebody.openUrl)
+      yield* logins.login(subject)
+      failures = 1
+      as.expire()
+      const memory = engine.memoryOf(subject)
+      yield* Renewal.renew(engine, subject, memory.credential()?.tokens?.accessToken)
+      assert.isDefined(memory.unsaved)
+      yield* eventually(() => memory.unsaved === undefined)
+      const now = Option.getOrThrow(yield* memoryStore.load(subject))
+      assert.isDefined(as.check(now.tokens?.accessToken))
+    })
+  )
+})
