@@ -1,7 +1,7 @@
 /**
  * Logins, from the page that is opened to the tokens that are kept. What there was before stays until then.
  */
-import { randomBytes, timingSafeEqual } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -20,6 +20,7 @@ import type { Key, StoreFailed } from "./CredentialStore/port.js"
 import { connectionError, type Engine, loginError, required, storeError } from "./Engine.js"
 import * as Memory from "./Memory.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
+import { doubting, isDoneElsewhere, isOf, isSame, paramsOf, placeIn, withoutConfigured } from "./pendingLogin.js"
 import * as Renewal from "./Renewal.js"
 import * as Scopes from "./scopes.js"
 import type { Subject } from "./Subject.js"
@@ -432,20 +433,6 @@ const errorOf = ({ server }: Subject, { clientInfo }: Pending, failure: Failure)
   return failure._tag === "StoreFailed" ? storeError(server, failure) : loginError(failure)
 }
 
-/** Whether it is this login that is kept as begun. */
-const isOf = (record: Credential | undefined, { oauthState }: Pending): boolean =>
-  record?.login !== undefined && isSame(record.login.oauthState, oauthState)
-
-/** Whether another process has brought tokens, and nothing is begun any more. */
-const isDoneElsewhere = ({ before }: Waiting, record: Credential | undefined): boolean =>
-  record?.tokens !== undefined && record.login === undefined && record.tokens.accessToken !== before
-
-/** The client may be one that nobody knows any more: the next login registers anew. */
-const doubting = (record: Credential, { clientInfo }: Pending): Credential =>
-  record.clientInfo?.registered === true && record.clientInfo.clientId === clientInfo.clientId
-    ? { ...record, clientInfo: { ...record.clientInfo, doubtful: true } }
-    : record
-
 const failed = ({ server }: Pick<Key, "server">, reason: string, detail: string): Exit.Exit<never, AuthError> =>
   Exit.fail(new AuthError({ server, reason, detail }))
 
@@ -460,30 +447,3 @@ const notWaitedFor = "this is not the answer to the login that is waited for, or
 
 const notACallback =
   "that is no answer to a login: paste the whole address that the browser ended at, with everything behind the question mark"
-
-/** Somebody who guesses learns nothing from how long it takes. */
-const isSame = (a: string, b: string): boolean => {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)]
-  return left.length === right.length && timingSafeEqual(left, right)
-}
-
-/** Of an address, or of what stands behind its question mark. */
-const paramsOf = (callback: string | URLSearchParams): URLSearchParams => {
-  if (typeof callback !== "string") return callback
-  const text = callback.trim()
-  return new URLSearchParams(text.replace(/^[^?]*\?/, "").replace(/#.*$/s, ""))
-}
-
-/** What the config says need not be kept. */
-const withoutConfigured = (client: ClientInfo): ClientInfo => {
-  const { clientSecret: _, ...rest } = client
-  return client.registered ? client : rest
-}
-
-/** Where we can listen ourselves: on this machine, at a port that is named. */
-const placeIn = (redirectUri: string): CallbackServer.Place | undefined => {
-  if (!URL.canParse(redirectUri)) return undefined
-  const { hostname, pathname, port, protocol } = new URL(redirectUri)
-  const host = { localhost: Clients.callbackHost, "127.0.0.1": Clients.callbackHost, "[::1]": "::1" }[hostname]
-  return protocol !== "http:" || host === undefined ? undefined : { host, port: Number(port || 80), path: pathname }
-}
