@@ -48,8 +48,8 @@ describe.concurrent("a login that somebody interferes with", () => {
       yield* auth.logout("it")
       assert.strictEqual(reasonOf(yield* Fiber.join(login)), "logged_out")
       yield* eventually(() => as.given("authorization_code") === 1)
-      // whatever is still under way comes before this
-      yield* auth.logout("it")
+      // by then, whatever was still under way would have been kept
+      assert.strictEqual((yield* supervisor.restart("it")).status, "needs_auth")
       assert.deepStrictEqual(kept(stateDir), [])
       assert.strictEqual(yield* auth.status("it"), "not_authenticated")
       const events = yield* supervisor.servers
