@@ -21,7 +21,7 @@ import { startUp } from "./startUp.js"
 setTimeout(() => {
   console.error("this takes too long")
   process.exit(1)
-}, 290_000).unref()
+}, 900_000).unref()
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
 
 /** A profile slows down, and says nothing of memory: it is for calls. */
