@@ -428,3 +428,17 @@ describe("what is said about a configuration", () => {
     })
   )
 })
+
+describe("an entry that nobody has approved of", () => {
+  it.scoped("pain 46: takes no name from a server that was added while running", () =>
+    Effect.gen(function* () {
+      const { snapshot, supervisor } = yield* supervise({}, { scripts: { a: FakeConnector.open() } })
+      yield* supervisor.add("a", local)
+      yield* settle
+      const plan = yield* supervisor.reconcile({ servers: { a: { command: "evil" } }, untrusted: ["a"] })
+      assert.deepStrictEqual(plan.keep, ["a"])
+      assert.deepInclude(yield* snapshot("a"), { origin: "dynamic", generation: 1 })
+      assert.strictEqual((yield* snapshot("a")).status.status, "connected")
+    })
+  )
+})
