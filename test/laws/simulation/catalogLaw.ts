@@ -60,12 +60,15 @@ export const makeCatalogLaw = (world: World): CatalogLaw => {
         return [serving.tools]
       }
       case "idle":
-        return memory.isOpen ? [memory.tools, []] : [memory.tools]
+        return memory.isOpen ? open(name, memory) : [memory.tools]
       default:
         if (!isExpectedBack(status)) return [[]]
-        return memory.isOpen ? [memory.tools, []] : inGrace(memory).map((shown) => (shown ? memory.tools : []))
+        return memory.isOpen ? open(name, memory) : inGrace(memory).map((shown) => (shown ? memory.tools : []))
     }
   }
+
+  /** It may have been connected and gone again before anybody looked. */
+  const open = (server: string, { tools }: Memory) => [tools, world.ledger.lastTold.get(server) ?? [], []]
 
   /** At the last moment, and where the two clocks disagree, it may be either. */
   const inGrace = ({ leftAt }: Memory): ReadonlyArray<boolean> => {

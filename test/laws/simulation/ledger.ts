@@ -25,6 +25,8 @@ export interface Ledger {
   readonly attempts: Map<string, Array<AttemptRecord>>
   /** Tools that were told by attempts of which nothing else is noted yet: the journal is read a moment later. */
   readonly early: Map<string, ReadonlyArray<string>>
+  /** The tools that each server told last, whether or not anybody came to see it connected. */
+  readonly lastTold: Map<string, ReadonlyArray<string>>
   /** How often a call was received, by its number. */
   readonly received: Map<unknown, number>
   /** Sessions that were opened and not closed. */
@@ -39,6 +41,7 @@ export const closeBudget = 4_500
 export const makeLedger = (): Ledger => ({
   attempts: new Map(),
   early: new Map(),
+  lastTold: new Map(),
   received: new Map(),
   sessions: 0,
   entries: 0
@@ -46,6 +49,7 @@ export const makeLedger = (): Ledger => ({
 
 /** Notes the tools that a server tells. */
 export const noteTools = (ledger: Ledger, server: string, number: number, tools: ReadonlyArray<string>): void => {
+  ledger.lastTold.set(server, tools)
   const attempt = attemptsOf(ledger, server).find((attempt) => attempt.number === number)
   if (attempt === undefined) ledger.early.set(`${server}#${number}`, tools)
   else attempt.tools = tools
