@@ -13,7 +13,7 @@ const seed = 99
 
 /** One run for all that is asked of it. */
 let outcome: Promise<Outcome> | undefined
-const simulated = (): Promise<Outcome> => (outcome ??= runMany({ histories: runs(2_000).numRuns, seed }))
+const simulated = (): Promise<Outcome> => (outcome ??= runMany({ histories: runs(900).numRuns, seed }))
 
 /** What histories must really contain, so that they cannot silently test nothing. */
 const words = (text: string) => text.trim().split(/\s+/)
