@@ -27,12 +27,12 @@ const expected = [
   ...words("good fail slow hang crash").map((mode) => `connect ${mode}`),
   ...words("good slow fail garbage hang limited auth crash").map((mode) => `list ${mode}`),
   ...words("good fail hang slow").map((mode) => `probe ${mode}`),
-  ...words("answer slow stuck progress error refuse garbage limited auth crash unsent lost").map(
+  ...words("answer slow stuck progress error refuse garbage limited auth crash unsent").map(
     (mode) => `call ${mode}`
   ),
   ...words(`
     ok interrupted ServerNotFound ToolNotFound ServerUnavailable OutcomeUnknown CallTimeout AuthRequired RateLimited
-    InvalidResult ProtocolError NotSent SupervisorClosed
+    InvalidResult ProtocolError NotSent
   `).map((tag) => `outcome ${tag}`),
   ...words("connecting connected idle disabled failed needs_auth needs_client_registration").map(
     (status) => `status ${status}`
