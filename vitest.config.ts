@@ -1,7 +1,11 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
+    // much of what is tested waits for processes and sockets: even two cores have room for two files at once
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    minWorkers: 1,
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],
@@ -25,7 +29,22 @@ export default defineConfig({
       },
       {
         // real processes and sockets on loopback
-        test: { name: "live", include: ["test/live/**/*.test.ts"], testTimeout: 30_000, hookTimeout: 30_000 }
+        test: {
+          name: "live",
+          include: ["test/live/**/*.test.ts"],
+          exclude: ["test/live/timed/**"],
+          testTimeout: 30_000,
+          hookTimeout: 30_000
+        }
+      },
+      {
+        // foreign tests that measure time: after everything else, with nothing beside them
+        test: {
+          name: "timed",
+          include: ["test/live/timed/**/*.test.ts"],
+          testTimeout: 30_000,
+          sequence: { groupOrder: 1 }
+        }
       }
     ]
   }

@@ -4,7 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { passes, requiredBy } from "./support/conformanceSuite.js"
+import { isTimed, passes, requiredBy } from "./support/conformanceSuite.js"
 
 const client = "./conformanceSupervisor.ts"
 
@@ -16,25 +16,19 @@ const turns = Effect.unsafeMakeSemaphore(2)
 
 const patience = 240_000
 
-/** It measures how long we take to come back, so nothing else of ours runs beside it. */
-const isTimed = (scenario: string) => scenario === "sse-retry"
-
 for (const [revision, count] of Object.entries(scored)) {
   const scenarios = requiredBy(revision)
 
   describe(`a supervisor passes what ${revision} requires`, () => {
     it(`of which there are ${count}`, () => assert.strictEqual(scenarios.length, count))
 
+    // those that measure time are in timed/conformance
     describe.concurrent("at any speed", () => {
       for (const scenario of scenarios.filter((scenario) => !isTimed(scenario))) {
         const run = passes({ suite: "conformance", scenario, revision, client })
         it.scopedLive(scenario, () => turns.withPermits(1)(run), patience)
       }
     })
-
-    for (const scenario of scenarios.filter(isTimed)) {
-      it.scopedLive(scenario, () => passes({ suite: "conformance", scenario, revision, client }), patience)
-    }
   })
 }
 

@@ -126,5 +126,8 @@ export const shutDown = (world: World): void => {
     ensure(waiting === 0, `${waiting} fibers wait for ever after the shutdown`)
   } else world.met("never closed")
   const late = simulation.run(Effect.exit(world.supervisor.callServerTool("a", "read")))
-  ensure(Exit.isSuccess(late) && Exit.isFailure(late.value), "a call after the shutdown is answered")
+  ensure(
+    Exit.isSuccess(late) && show(Exit.mapError(late.value, ({ _tag }) => _tag)) === show(Exit.fail("SupervisorClosed")),
+    () => `a call after the shutdown ends with ${show(late)}`
+  )
 }

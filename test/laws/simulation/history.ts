@@ -106,7 +106,8 @@ const change: fc.Arbitrary<Partial<ServerSpec>> = fc.oneof(
 /** One of these words. */
 const one = <const Word extends string>(...words: ReadonlyArray<Word>): fc.Arbitrary<Word> => fc.constantFrom(...words)
 
-const server = fc.nat({ max: 5 })
+/** The first of them are configured in any case. */
+const server = fc.constantFrom(0, 0, 0, 1, 1, 2, 3, 4)
 const errorKind = fc.constantFrom(...errorKinds)
 const brief = fc.oneof(fc.constant(0), fc.nat({ max: 3_000 }))
 
@@ -136,6 +137,22 @@ const call: fc.Arbitrary<CallMove> = fc.record({
   interrupt: fc.constantFrom(-1, -1, -1, 0, 500, 5_000),
   times: fc.constantFrom(1, 1, 1, 2, 5)
 })
+
+const callMode: fc.Arbitrary<CallMode> = one(
+  "answer",
+  "slow",
+  "stuck",
+  "progress",
+  "error",
+  "refuse",
+  "garbage",
+  "limited",
+  "auth",
+  "crash",
+  "crash",
+  "unsent",
+  "lost"
+)
 
 const what: fc.Arbitrary<What> = fc.oneof(
   { arbitrary: fc.constant<What>({ do: "pass" }), weight: 4 },
@@ -200,21 +217,7 @@ const what: fc.Arbitrary<What> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant("site.calls" as const),
       server,
-      mode: one(
-        "answer",
-        "slow",
-        "stuck",
-        "progress",
-        "error",
-        "refuse",
-        "garbage",
-        "limited",
-        "auth",
-        "crash",
-        "crash",
-        "unsent",
-        "lost"
-      )
+      mode: callMode
     }),
     weight: 6
   },
@@ -257,9 +260,45 @@ const wait = fc.oneof(
 
 const move: fc.Arbitrary<Move> = fc.tuple(what, wait).map(([what, wait]) => ({ ...what, wait }))
 
+/** What can happen to the first server while it has calls to answer. */
+const upset: fc.Arbitrary<What> = fc.oneof(
+  fc.record({ do: one("restart", "disable", "remove", "restart", "disconnect"), server: fc.constant(0) }),
+  fc.record({
+    do: fc.constant("change" as const),
+    server: fc.constant(0),
+    to: fc.oneof(fc.record({ link: fc.nat({ max: 3 }) }), fc.record({ address: fc.nat({ max: 3 }) })),
+    globs: fc.constant(0)
+  }),
+  fc.record({ do: fc.constant("site.crash" as const), server: fc.constant(0), error: errorKind, all: fc.boolean() }),
+  fc.record({ do: fc.constant("site.calls" as const), server: fc.constant(0), mode: callMode }),
+  fc.constant<What>({ do: "pass" })
+)
+
+const moment = fc.constantFrom(-1, 0, 0, 500, 3_000)
+
+/** Something happens to a server in the middle of calls, which chance alone seldom brings together. */
+const scene: fc.Arbitrary<ReadonlyArray<Move>> = fc
+  .tuple(server, callMode, call, upset, call, fc.tuple(moment, moment, moment, wait))
+  .map(([server, mode, first, upset, second, waits]) =>
+    [
+      { do: "site.calls" as const, server, mode },
+      { ...first, server, times: first.times + 1 },
+      "server" in upset ? { ...upset, server } : upset,
+      { ...second, server }
+    ].map((what, index): Move => ({ ...what, wait: waits[index]! }))
+  )
+
 export const history: fc.Arbitrary<History> = fc.record({
   seed: fc.nat(),
   servers: fc.array(spec, { minLength: 1, maxLength: 5 }),
-  moves: fc.array(move, { minLength: 1, maxLength: 25, size: "max" }),
+  moves: fc
+    .array(
+      fc.oneof(
+        { arbitrary: move.map((move): ReadonlyArray<Move> => [move]), weight: 8 },
+        { arbitrary: scene, weight: 1 }
+      ),
+      { minLength: 1, maxLength: 22, size: "max" }
+    )
+    .map((parts) => parts.flat()),
   isAbrupt: often(false, true)
 })

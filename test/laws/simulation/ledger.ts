@@ -29,6 +29,8 @@ export interface Ledger {
   readonly lastTold: Map<string, ReadonlyArray<string>>
   /** How often a call was received, by its number. */
   readonly received: Map<unknown, number>
+  /** Calls that did not get as far as their server, whatever else became of their session. */
+  readonly unsent: Set<unknown>
   /** Sessions that were opened and not closed. */
   sessions: number
   /** How often something happened that matters. */
@@ -43,6 +45,7 @@ export const makeLedger = (): Ledger => ({
   early: new Map(),
   lastTold: new Map(),
   received: new Map(),
+  unsent: new Set(),
   sessions: 0,
   entries: 0
 })
@@ -114,8 +117,13 @@ export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): s
   }
 }
 
-/** How often a call was received more, or less, than was noted. */
-export const noteReceived = (ledger: Ledger, call: unknown, times: 1 | -1): void =>
+/** A call that the journal has did not reach its server. */
+export const noteUnsent = (ledger: Ledger, call: unknown): void => {
+  ledger.unsent.add(call)
+  noteReceived(ledger, call, -1)
+}
+
+const noteReceived = (ledger: Ledger, call: unknown, times: 1 | -1): void =>
   void ledger.received.set(call, (ledger.received.get(call) ?? 0) + times)
 
 const newAttempt = (server: string, number: number): AttemptRecord => ({

@@ -13,7 +13,7 @@ const seed = 99
 
 /** One run for all that is asked of it. */
 let outcome: Promise<Outcome> | undefined
-const simulated = (): Promise<Outcome> => (outcome ??= runMany({ histories: runs(900).numRuns, seed }))
+const simulated = (): Promise<Outcome> => (outcome ??= runMany({ histories: runs(2_000).numRuns, seed }))
 
 /** What histories must really contain, so that they cannot silently test nothing. */
 const words = (text: string) => text.trim().split(/\s+/)
@@ -27,12 +27,12 @@ const expected = [
   ...words("good fail slow hang crash").map((mode) => `connect ${mode}`),
   ...words("good slow fail garbage hang limited auth crash").map((mode) => `list ${mode}`),
   ...words("good fail hang slow").map((mode) => `probe ${mode}`),
-  ...words("answer slow stuck progress error refuse garbage limited auth crash unsent").map(
+  ...words("answer slow stuck progress error refuse garbage limited auth crash unsent lost").map(
     (mode) => `call ${mode}`
   ),
   ...words(`
     ok interrupted ServerNotFound ToolNotFound ServerUnavailable OutcomeUnknown CallTimeout AuthRequired RateLimited
-    InvalidResult ProtocolError NotSent
+    InvalidResult ProtocolError NotSent SupervisorClosed
   `).map((tag) => `outcome ${tag}`),
   ...words("connecting connected idle disabled failed needs_auth needs_client_registration").map(
     (status) => `status ${status}`

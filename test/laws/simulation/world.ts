@@ -9,7 +9,7 @@ import { type Desired, McpSupervisor, type Shape } from "../../../src/supervisio
 import * as Supervisor from "../../../src/supervision/Supervisor.js"
 import { FakeConnector, Simulation } from "../../../src/testing/Testing.js"
 import type { History } from "./history.js"
-import { type Ledger, makeLedger, note, noteReceived, noteTools } from "./ledger.js"
+import { type Ledger, makeLedger, note, noteUnsent, noteTools } from "./ledger.js"
 import { behaviourOf, makeSite, type Site, type Watch } from "./sites.js"
 import { globalGlobs, serverNames, type ServerSpec, toInput } from "./specs.js"
 
@@ -106,7 +106,7 @@ export const build = (
   const watch: Watch = {
     met,
     listed: (server, number, tools) => noteTools(ledger, server, number, tools),
-    unsent: (call) => noteReceived(ledger, call, -1),
+    unsent: (call) => noteUnsent(ledger, call),
     crash: (server, number, error) =>
       Effect.flatMap(
         controls.attempts(server),

@@ -2,11 +2,11 @@
 import { readdirSync, rmSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { build } from "esbuild"
+import { build, type Plugin } from "esbuild"
 
 const bundles = new Map<string, Promise<string>>()
 
-/** The file to run for a program beside this one. It is for this process only. */
+/** The file to run for a program, whose path is seen from here. It is for this process only. */
 export const bundle = (file: string): Promise<string> => {
   const made = bundles.get(file) ?? make(file)
   bundles.set(file, made)
@@ -14,21 +14,40 @@ export const bundle = (file: string): Promise<string> => {
 }
 
 const make = async (file: string): Promise<string> => {
-  const name = `${basename(file, ".ts")}-${process.pid}.mjs`
-  // where the packages it needs are found
+  const entry = fileURLToPath(new URL(file, import.meta.url))
+  // programs that come as built files are all called the same
+  const name = `${basename(entry, ".ts").replace(".js", `-${bundles.size}`)}-${process.pid}.mjs`
   const outfile = fileURLToPath(new URL(`../../../node_modules/.cache/tests/${name}`, import.meta.url))
   await build({
-    entryPoints: [fileURLToPath(new URL(file, import.meta.url))],
+    entryPoints: [entry],
     outfile,
     bundle: true,
     format: "esm",
     platform: "node",
     target: "node20",
-    packages: "external",
+    mainFields: ["module", "main"],
+    banner: { js: `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);` },
+    plugins: [completeFs],
     logLevel: "silent"
   })
   tidy(dirname(outfile))
   return outfile
+}
+
+/**
+ * The conformance suite imports `globSync` from "fs", which Node has from version 22 on, for a command that is not used here.
+ * Without it the suite does not even load.
+ */
+const completeFs: Plugin = {
+  name: "complete-fs",
+  setup: (build) => {
+    build.onResolve({ filter: /^fs$/ }, ({ importer, path }) =>
+      importer.includes("conformance") ? { path, namespace: "complete-fs" } : undefined
+    )
+    build.onLoad({ filter: /.*/, namespace: "complete-fs" }, () => ({
+      contents: `export * from "node:fs"; export { default } from "node:fs"; export const globSync = () => []`
+    }))
+  }
 }
 
 /** Processes that run tests are killed when they are done: the next one cleans up after them. */
