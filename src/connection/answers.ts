@@ -77,12 +77,12 @@ const scrubAll = (value: unknown, scrub: (text: string) => string, depth = 0): u
 export const requestFailure = (server: string, { reason, stage }: WireFailure): RequestError => {
   if (stage === "sent") return new OutcomeUnknown({ server, cause: reason })
   if (reason._tag === "AuthRequired") return reason
+  // that somebody else was told so is no answer to this one
+  if (stage === "unsent") return notSent(server, reason)
   if (reason._tag === "HttpFailed" && reason.status === 429) {
     return new RateLimited({ server, retryAfter: reason.retryAfter ?? defaultRetryAfter })
   }
-  return stage === "unsent" || isRefusal(reason)
-    ? notSent(server, reason)
-    : new OutcomeUnknown({ server, cause: reason })
+  return isRefusal(reason) ? notSent(server, reason) : new OutcomeUnknown({ server, cause: reason })
 }
 
 /** Milliseconds, for a server that wants fewer requests but does not say for how long. */

@@ -154,6 +154,15 @@ const callMode: fc.Arbitrary<CallMode> = one(
   "lost"
 )
 
+const listMove = fc.record({
+  do: fc.constant("site.list" as const),
+  server,
+  tools: fc.nat({ max: 4 }),
+  mode: one("good", "good", "slow", "fail", "garbage", "hang", "limited", "auth", "crash"),
+  times: fc.constantFrom(1, 1, 2, 5),
+  told: fc.constantFrom(1, 1, 2, 50, 0)
+})
+
 const what: fc.Arbitrary<What> = fc.oneof(
   { arbitrary: fc.constant<What>({ do: "pass" }), weight: 4 },
   { arbitrary: fc.record({ do: fc.constant("jump" as const), ms: fc.nat({ max: 7_200_000 }) }), weight: 2 },
@@ -203,14 +212,7 @@ const what: fc.Arbitrary<What> = fc.oneof(
     weight: 10
   },
   {
-    arbitrary: fc.record({
-      do: fc.constant("site.list" as const),
-      server,
-      tools: fc.nat({ max: 4 }),
-      mode: one("good", "good", "slow", "fail", "garbage", "hang", "limited", "auth", "crash"),
-      times: fc.constantFrom(1, 1, 2, 5),
-      told: fc.constantFrom(1, 1, 2, 50, 0)
-    }),
+    arbitrary: listMove,
     weight: 7
   },
   {
@@ -276,17 +278,25 @@ const upset: fc.Arbitrary<What> = fc.oneof(
 
 const moment = fc.constantFrom(-1, 0, 0, 500, 3_000)
 
-/** Something happens to a server in the middle of calls, which chance alone seldom brings together. */
-const scene: fc.Arbitrary<ReadonlyArray<Move>> = fc
-  .tuple(server, callMode, call, upset, call, fc.tuple(moment, moment, moment, wait))
-  .map(([server, mode, first, upset, second, waits]) =>
-    [
-      { do: "site.calls" as const, server, mode },
-      { ...first, server, times: first.times + 1 },
-      "server" in upset ? { ...upset, server } : upset,
-      { ...second, server }
-    ].map((what, index): Move => ({ ...what, wait: waits[index]! }))
-  )
+/** Things that only matter in a row, on one server, which chance alone seldom brings together. */
+const scene: fc.Arbitrary<ReadonlyArray<Move>> = fc.oneof(
+  // something happens to it in the middle of calls
+  fc
+    .tuple(server, callMode, call, upset, call, fc.tuple(moment, moment, moment, wait))
+    .map(([server, mode, first, upset, second, waits]) =>
+      [
+        { do: "site.calls" as const, server, mode },
+        { ...first, server, times: first.times + 1 },
+        "server" in upset ? { ...upset, server } : upset,
+        { ...second, server }
+      ].map((what, index): Move => ({ ...what, wait: waits[index]! }))
+    ),
+  // its list changes again before the last change is through
+  fc.tuple(server, listMove, listMove, moment, wait).map(([server, first, second, between, after]) => [
+    { ...first, server, wait: between },
+    { ...second, server, wait: after }
+  ])
+)
 
 export const history: fc.Arbitrary<History> = fc.record({
   seed: fc.nat(),

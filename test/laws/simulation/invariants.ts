@@ -6,7 +6,7 @@ import type * as ServerSnapshot from "../../../src/domain/ServerSnapshot.js"
 import { checkCalls } from "./callLaw.js"
 import { makeCatalogLaw } from "./catalogLaw.js"
 import { checkCommands } from "./commandLaw.js"
-import { attemptsOf, liveAttempts } from "./ledger.js"
+import { attemptsOf, hasToldAll, liveAttempts } from "./ledger.js"
 import { ensure, makeStatusLaw } from "./statusLaw.js"
 import { peek, type World } from "./world.js"
 
@@ -47,6 +47,13 @@ const checkLinks = (world: World, snapshots: ReadonlyArray<ServerSnapshot.Server
     ensure(live.length <= 3, `${name} has ${live.length} links`)
     const count = (stage: "opening" | "open") => live.filter((attempt) => attempt.stage === stage).length
     ensure(count("opening") <= 1, `${name} opens ${count("opening")} links at once`)
+    const open = live.filter(({ stage }) => stage === "open")
+    const serving = status.status === "connected" ? open.findLast(hasToldAll) : undefined
+    for (const { number, pending } of open) {
+      if (serving === undefined || number >= serving.number) continue
+      ensure(pending.size > 0, `${name}#${number} was replaced and has nothing left to do, but nobody closes it`)
+      world.met("drained")
+    }
     if (status.status === "disabled") {
       ensure(count("opening") + count("open") === 0, `${name} is disabled, but has a link that nobody closes`)
     }

@@ -16,6 +16,8 @@ export interface AttemptRecord {
   closingAt: number | undefined
   /** What was asked of it. */
   readonly asked: Set<string>
+  /** Calls that it has not answered. */
+  readonly pending: Set<number>
   /** The tools it told last. */
   tools: ReadonlyArray<string> | undefined
 }
@@ -79,11 +81,10 @@ export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): s
     ledger.attempts.set(server, [...attemptsOf(ledger, server), attempt])
     return objection(server, entry.attempt, others)
   }
-  if (entry.type === "called") {
-    noteReceived(ledger, entry.args.n, 1)
-    return undefined
-  }
+  if (entry.type === "called") noteReceived(ledger, entry.args.n, 1)
   const attempt = attemptsOf(ledger, server).find(({ number }) => number === entry.attempt)
+  // an answer may come later than the end
+  if (attempt === undefined && (entry.type === "settled" || entry.type === "cancelled")) return undefined
   if (attempt === undefined) return `${server}#${entry.attempt} ${entry.type}, but it is not there`
   switch (entry.type) {
     case "opened":
@@ -112,6 +113,13 @@ export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): s
     case "listed":
       attempt.asked.add(entry.list)
       return undefined
+    case "called":
+      attempt.pending.add(entry.call)
+      return undefined
+    case "settled":
+    case "cancelled":
+      attempt.pending.delete(entry.call)
+      return undefined
     default:
       return undefined
   }
@@ -134,6 +142,7 @@ const newAttempt = (server: string, number: number): AttemptRecord => ({
   closed: false,
   closingAt: undefined,
   asked: new Set(),
+  pending: new Set(),
   tools: undefined
 })
 

@@ -49,6 +49,7 @@ const expected = [
   "resource updated",
   "replayed",
   "never closed",
+  "drained",
   "used in the end",
   "heard in the end",
   "list heard in the end",
