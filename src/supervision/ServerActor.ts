@@ -322,7 +322,8 @@ export const make = (
       run: Effect.ensuring(
         Effect.suspend(() => {
           Metrics.moved(undefined, Lifecycle.status(state.get()).status)
-          return contained()
+          // whoever starts many does not wait until each has begun to connect
+          return Effect.zipRight(Effect.yieldNow(), contained())
         }),
         Effect.sync(() => {
           Metrics.moved(Lifecycle.status(state.get()).status, undefined)

@@ -268,7 +268,10 @@ const upset: fc.Arbitrary<What> = fc.oneof(
   fc.record({
     do: fc.constant("change" as const),
     server: fc.constant(0),
-    to: fc.oneof(fc.record({ link: fc.nat({ max: 3 }) }), fc.record({ address: fc.nat({ max: 3 }) })),
+    to: fc.oneof(
+      { arbitrary: fc.record({ link: fc.nat({ max: 3 }) }), weight: 3 },
+      { arbitrary: fc.record({ address: fc.nat({ max: 3 }) }), weight: 1 }
+    ),
     globs: fc.constant(0)
   }),
   fc.record({ do: fc.constant("site.crash" as const), server: fc.constant(0), error: errorKind, all: fc.boolean() }),
@@ -276,13 +279,16 @@ const upset: fc.Arbitrary<What> = fc.oneof(
   fc.constant<What>({ do: "pass" })
 )
 
+/** Answers that are long in coming. */
+const lasting = one("slow", "stuck", "progress")
+
 const moment = fc.constantFrom(-1, 0, 0, 500, 3_000)
 
 /** Things that only matter in a row, on one server, which chance alone seldom brings together. */
 const scene: fc.Arbitrary<ReadonlyArray<Move>> = fc.oneof(
   // something happens to it in the middle of calls
   fc
-    .tuple(server, callMode, call, upset, call, fc.tuple(moment, moment, moment, wait))
+    .tuple(server, fc.oneof(callMode, lasting), call, upset, call, fc.tuple(moment, moment, moment, wait))
     .map(([server, mode, first, upset, second, waits]) =>
       [
         { do: "site.calls" as const, server, mode },
@@ -305,9 +311,9 @@ export const history: fc.Arbitrary<History> = fc.record({
     .array(
       fc.oneof(
         { arbitrary: move.map((move): ReadonlyArray<Move> => [move]), weight: 8 },
-        { arbitrary: scene, weight: 1 }
+        { arbitrary: scene, weight: 2 }
       ),
-      { minLength: 1, maxLength: 22, size: "max" }
+      { minLength: 1, maxLength: 20, size: "max" }
     )
     .map((parts) => parts.flat()),
   isAbrupt: often(false, true)
