@@ -13,7 +13,6 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, HashMap, Layer, Logger, Scope } from "effect"
 import { ChildLedger } from "../../src/connection/ChildLedger.js"
@@ -21,10 +20,8 @@ import * as Connector from "../../src/connection/Connector.js"
 import * as FileChildLedger from "../../src/connection/FileChildLedger.js"
 import * as ProcessIdentity from "../../src/system/processIdentity.js"
 import { ScriptedServer } from "../../src/testing/Testing.js"
+import { bundle } from "./support/bundle.js"
 import { connect, eventually, faulty, groupOf, local, processesWith } from "./support/session.js"
-
-const viteNode = fileURLToPath(new URL("../../node_modules/vite-node/vite-node.mjs", import.meta.url))
-const host = fileURLToPath(new URL("./support/ledgerHost.ts", import.meta.url))
 
 const stubborn = [process.execPath, faulty, "ignore-eof", "ignore-term"]
 const wrapped = ["sh", "-c", `"${process.execPath}" "${faulty}" ignore-eof ignore-term stubborn-grandchild; exit $?`]
@@ -69,9 +66,10 @@ const bystander = (env: Record<string, string>, args: ReadonlyArray<string> = []
 /** A host that has connected to its servers. */
 const startHost = (stateDir: string, commands: ReadonlyArray<ReadonlyArray<string>>) =>
   Effect.gen(function* () {
+    const host = yield* Effect.promise(() => bundle("./ledgerHost.ts"))
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        spawn(process.execPath, [viteNode, host, stateDir, JSON.stringify(commands)], {
+        spawn(process.execPath, [host, stateDir, JSON.stringify(commands)], {
           stdio: ["ignore", "pipe", "inherit"]
         })
       ),

@@ -1,19 +1,17 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import type { Readable } from "node:stream"
-import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
+import { bundle } from "./support/bundle.js"
 import { eventually, faulty, groupOf } from "./support/session.js"
-
-const viteNode = fileURLToPath(new URL("../../node_modules/vite-node/vite-node.mjs", import.meta.url))
-const host = fileURLToPath(new URL("./support/host.ts", import.meta.url))
 
 type Host = ChildProcessByStdio<null, Readable, null>
 
 const startHost = (how: string, command: ReadonlyArray<string>): Effect.Effect<Host, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync(() =>
-      spawn(process.execPath, [viteNode, host, how, ...command], { stdio: ["ignore", "pipe", "ignore"] })
+    Effect.map(
+      Effect.promise(() => bundle("./host.ts")),
+      (host) => spawn(process.execPath, [host, how, ...command], { stdio: ["ignore", "pipe", "ignore"] })
     ),
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )

@@ -3,16 +3,13 @@ import { randomUUID } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { fileURLToPath } from "node:url"
 import { assert, describe } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { ScriptedServer } from "../../src/testing/Testing.js"
+import { bundle } from "./support/bundle.js"
 import { eventually, faulty, groupOf, processesWith } from "./support/session.js"
 import { faultyServer, live, supervise, temporaryDirectory } from "./support/supervised.js"
 import type { Task } from "./support/supervisorHost.js"
-
-const viteNode = fileURLToPath(new URL("../../node_modules/vite-node/vite-node.mjs", import.meta.url))
-const program = fileURLToPath(new URL("./support/supervisorHost.ts", import.meta.url))
 
 interface Host {
   readonly child: ChildProcess
@@ -26,9 +23,10 @@ const start = (stateDir: string, task: Task): Effect.Effect<Host, never, Scope.S
   Effect.gen(function* () {
     const file = join(yield* temporaryDirectory, "task.json")
     writeFileSync(file, JSON.stringify(task))
+    const program = yield* Effect.promise(() => bundle("./supervisorHost.ts"))
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        spawn(process.execPath, ["--unhandled-rejections=strict", viteNode, program, stateDir, file], {
+        spawn(process.execPath, ["--unhandled-rejections=strict", program, stateDir, file], {
           stdio: ["ignore", "pipe", "inherit"]
         })
       ),
