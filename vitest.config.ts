@@ -33,8 +33,8 @@ export default defineConfig({
           name: "live",
           include: ["test/live/**/*.test.ts"],
           exclude: ["test/live/timed/**"],
-          testTimeout: 30_000,
-          hookTimeout: 30_000
+          testTimeout: 60_000,
+          hookTimeout: 60_000
         }
       },
       {
@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: "timed",
           include: ["test/live/timed/**/*.test.ts"],
-          testTimeout: 30_000,
+          testTimeout: 60_000,
           sequence: { groupOrder: 1 }
         }
       }

@@ -66,6 +66,6 @@ export const groupOf = (leader: number): ReadonlyArray<number> =>
 export const eventually = (holds: () => boolean): Effect.Effect<void> =>
   Effect.sync(holds).pipe(
     Effect.repeat({ until: (done) => done, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeoutFail({ duration: "10 seconds", onTimeout: () => "it never came to hold" }),
+    Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => "it never came to hold" }),
     Effect.orDie
   ) as Effect.Effect<void>
