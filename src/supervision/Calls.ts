@@ -6,7 +6,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import type * as Tracer from "effect/Tracer"
 import type { RequestError } from "../connection/Session.js"
 import * as Catalog from "../domain/Catalog.js"
 import * as Errors from "../domain/Errors.js"
@@ -21,7 +20,7 @@ import type { CallOptions, Shape } from "./model.js"
 import { type Ask, awaitLink, request } from "./request.js"
 import type { Roster } from "./Roster.js"
 import type { ServerActor } from "./ServerActor.js"
-import { traced, traceMeta } from "./trace.js"
+import { type Trace, traced } from "./trace.js"
 
 export type Calls = Pick<Shape, "callTool" | "callServerTool" | "readResource" | "getPrompt" | "complete">
 
@@ -85,14 +84,14 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
   }
 
   const invoke = (
-    span: Tracer.Span,
+    trace: Trace,
     { actor, rawName, tool: known }: Found,
     args: Arguments,
     options: CallOptions | undefined,
     started: number
   ): Effect.Effect<Protocol.CallToolResult, Errors.CallError> =>
     Effect.suspend(() => {
-      span.attribute("mcp.server", actor.name)
+      trace.attribute("mcp.server", actor.name)
       const clocks = limits(actor, options, started)
       let tool = known
       const early = known === undefined ? undefined : invalid(actor, known, args)
@@ -113,12 +112,12 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
         isRepeatable: options?.replay !== "never",
         send: (link, remaining) =>
           Effect.suspend(() => {
-            span.attribute("mcp.attempt", link.generation)
+            trace.attribute("mcp.attempt", link.generation)
             return link.session.callTool(rawName, args, {
               idleTimeout: clocks.idle,
               totalTimeout: remaining,
               onProgress: options?.onProgress,
-              meta: traceMeta(span)
+              meta: trace.meta()
             })
           })
       }
@@ -186,10 +185,10 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
 
   return {
     callTool: (name, args = {}, options) =>
-      traced("McpSupervisor.callTool", { "mcp.tool": name }, (span) => {
+      traced("McpSupervisor.callTool", { "mcp.tool": name }, (trace) => {
         const started = now()
         const find = () => resolve(name, options?.agent)
-        const call = (found: Found) => invoke(span, found, args, options, started)
+        const call = (found: Found) => invoke(trace, found, args, options, started)
         const notFound = () => (isClosed() ? new Errors.SupervisorClosed() : toolNotFound(name, options?.agent))
         return Option.match(find(), {
           onSome: call,
@@ -201,12 +200,12 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
       }),
 
     callServerTool: (server, tool, args = {}, options) =>
-      traced("McpSupervisor.callServerTool", { "mcp.server": server, "mcp.tool": tool }, (span) =>
+      traced("McpSupervisor.callServerTool", { "mcp.server": server, "mcp.tool": tool }, (trace) =>
         Effect.flatMap(find(server), (actor) => {
           const known = Catalog.find(roster.catalog.forAgent(options?.agent), server, tool)
           const hasListed = actor.source() !== undefined
           if (known === undefined && hasListed) return Effect.fail(toolNotFound(tool, options?.agent, actor))
-          return invoke(span, { actor, tool: known, rawName: tool }, args, options, now())
+          return invoke(trace, { actor, tool: known, rawName: tool }, args, options, now())
         })
       ),
 

@@ -1,16 +1,36 @@
 /**
  * Spans of what users call, and how servers are told of them.
  */
+import * as Context from "effect/Context"
+import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
-import type * as Tracer from "effect/Tracer"
+import * as Tracer from "effect/Tracer"
 
-/** Runs a public method in a span of its name. */
+/** A public method that runs. */
+export interface Trace {
+  readonly attribute: (key: string, value: unknown) => void
+  /** What tells a server of it, as W3C Trace Context. */
+  readonly meta: () => Readonly<Record<string, unknown>> | undefined
+}
+
+/** Runs a public method in a span of its name. Without a tracer and outside any other span nobody could ever see it. */
 export const traced = <A, E, R>(
   name: string,
   attributes: Readonly<Record<string, string>>,
-  run: (span: Tracer.Span) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> => Effect.useSpan(name, { attributes, captureStackTrace: false, kind: "client" }, run)
+  run: (trace: Trace) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.withFiberRuntime<A, E, R>(({ currentSpan, currentTracer }) =>
+    currentTracer === unheard && currentSpan === undefined
+      ? run(untraced)
+      : Effect.useSpan(name, { attributes, captureStackTrace: false, kind: "client" }, (span) => run(traceOf(span)))
+  )
 
-/** What tells a server of a span, as W3C Trace Context. */
-export const traceMeta = ({ sampled, spanId, traceId }: Tracer.Span): Readonly<Record<string, unknown>> | undefined =>
-  sampled ? { traceparent: `00-${traceId}-${spanId}-01` } : undefined
+/** Effect's own tracer: it tells nobody. */
+const unheard = Context.get(DefaultServices.liveServices, Tracer.Tracer)
+
+const untraced: Trace = { attribute: () => {}, meta: () => undefined }
+
+const traceOf = (span: Tracer.Span): Trace => ({
+  attribute: (key, value) => span.attribute(key, value),
+  meta: () => (span.sampled ? { traceparent: `00-${span.traceId}-${span.spanId}-01` } : undefined)
+})

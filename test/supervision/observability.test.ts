@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Chunk, Effect, Fiber, Metric, MetricState, Option, Stream } from "effect"
+import { Chunk, Effect, Fiber, Metric, MetricState, Option, Stream, Tracer } from "effect"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import {
   closed,
@@ -239,6 +239,21 @@ describe("spans", () => {
       const { meta } = yield* controls.awaitCall("a")
       const span = spans.find(({ name }) => name === "McpSupervisor.callTool")
       assert.deepStrictEqual(meta, { traceparent: `00-${span?.traceId}-${span?.spanId}-01` })
+    })
+  )
+
+  it.scoped("without a tracer, it is told where there is a span to go on from, and only there", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: FakeConnector.open({ tools: ["x", "y"], calls: { x: Effect.never, y: Effect.never } }) } }
+      )
+      yield* Effect.forkScoped(supervisor.callTool("a_x"))
+      assert.isUndefined((yield* controls.awaitCall("a", "x")).meta)
+      const parent = Tracer.externalSpan({ traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" })
+      yield* Effect.forkScoped(Effect.withParentSpan(supervisor.callTool("a_y"), parent))
+      const { meta } = yield* controls.awaitCall("a", "y")
+      assert.include(String(meta?.traceparent), parent.traceId)
     })
   )
 })
