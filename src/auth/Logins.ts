@@ -6,6 +6,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { AuthError, type ConnectionError } from "../domain/Errors.js"
@@ -13,14 +15,14 @@ import * as CallbackServer from "./CallbackServer.js"
 import { complete, notWaitedFor } from "./completion.js"
 import type { Pending } from "./Credential.js"
 import type { Key } from "./CredentialStore/port.js"
-import { type Engine, loginError } from "./Engine.js"
+import { type Engine, loginError, scrubFor } from "./Engine.js"
 import * as LoginRecord from "./loginRecord.js"
 import * as Memory from "./Memory.js"
 import { negotiate } from "./negotiation.js"
 import { doubting, isDoneElsewhere, isSame, paramsOf } from "./pendingLogin.js"
 import * as Renewal from "./Renewal.js"
 import * as Scopes from "./scopes.js"
-import type { Subject } from "./Subject.js"
+import { isSameSubject, type Subject } from "./Subject.js"
 
 export interface Logins {
   /** Opens the page and waits until somebody has come back from it. Who is second waits for the same. */
@@ -53,8 +55,8 @@ interface Waiting extends Started {
   isTaken: boolean
   /** It is over, however it ended: what is still brought is not kept. */
   isEnded: boolean
-  /** The page was opened. */
-  isShown: boolean
+  /** The page that was opened, as long as nothing is wrong with it: fails if it cannot be shown. */
+  page: Deferred.Deferred<never, AuthError> | undefined
   /** Somebody was given its address, and may come back at any time. */
   isHandedOut: boolean
   /** How many wait for it. */
@@ -77,7 +79,7 @@ export const make = (
     yield* Effect.addFinalizer(() =>
       Effect.forEach(
         Array.from(waiting.values()).filter((login) => !login.isTaken),
-        ({ done, subject }) => Deferred.done(done, failed(subject, "closed", "the supervisor was closed meanwhile")),
+        ({ done, subject }) => Deferred.done(done, closed(subject)),
         { discard: true }
       )
     )
@@ -98,8 +100,9 @@ export const make = (
           Effect.suspend(() => {
             const there = waiting.get(name)
             const { wanted } = engine.memoryOf(subject)
-            const isSame = there?.subject.config === subject.config && Scopes.covers(there.pending.scope, wanted)
-            if (there !== undefined && isSame) return Effect.succeed(there)
+            if (there !== undefined && isSameSubject(there.subject, subject)) {
+              if (Scopes.covers(there.pending.scope, wanted)) return Effect.succeed(there)
+            }
             const before =
               there === undefined ? Effect.void : end(there, failed(subject, "replaced", "another login was begun"))
             return Effect.zipRight(before, beginNew(subject))
@@ -121,13 +124,13 @@ export const make = (
           const { authorizationUrl, before, listener, pending } = begun
           const state = pending.oauthState
           const done = yield* Deferred.make<void, AuthError>()
-          const fresh = { isTaken: false, isEnded: false, isShown: false, isHandedOut: false, users: 0 }
+          const fresh = { isTaken: false, isEnded: false, page: undefined, isHandedOut: false, users: 0 }
           const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, before, ...fresh }
           waiting.set(nameOf(subject), login)
           // somebody may finish it in another process
           yield* engine.watch
           if (listener !== undefined) yield* Scope.extend(listener.expect(state, visit(login)), scope)
-          yield* Effect.forkIn(Effect.zipRight(Effect.interruptible(Effect.sleep(limit)), giveUp(login)), scope)
+          engine.forkIn(scope)(Effect.zipRight(Effect.sleep(limit), Effect.uninterruptible(giveUp(login))))
           engine.onEvent(server, "login_started")
           return login
         })
@@ -147,21 +150,26 @@ export const make = (
       (login: Waiting): CallbackServer.Visit =>
       (params) =>
         new Promise((resolve) => {
-          const { server } = login.subject
+          const { subject } = login
           const outcome = engine.fork(take(login, params))
           outcome.addObserver((exit) => {
-            if (Exit.isSuccess(exit)) return resolve({ title: "Logged in", text: goOn(server), isGood: true })
+            if (Exit.isSuccess(exit)) return resolve({ title: "Logged in", text: goOn(subject.server), isGood: true })
             const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
-            resolve({ title: "Not logged in", text: error?.message ?? "Something went wrong.", isGood: false })
+            const text = error === undefined ? "Something went wrong." : scrubFor(engine, subject)(error.message)
+            resolve({ title: "Not logged in", text, isGood: false })
           })
         })
 
-    /** The first who brings an answer decides; whoever comes later hears the same. */
+    /** The first who brings an answer decides; whoever comes later hears the same. It goes on when he is gone. */
     const take = (login: Waiting, params: URLSearchParams): Effect.Effect<void, AuthError> =>
       Effect.suspend(() => {
-        if (login.isTaken) return Deferred.await(login.done)
-        login.isTaken = true
-        return Effect.onExit(complete(engine, login.subject, login.pending, params, login), (exit) => end(login, exit))
+        const { pending, subject } = login
+        if (!login.isTaken) {
+          login.isTaken = true
+          const completed = complete(engine, subject, pending, params, login)
+          engine.fork(Effect.onExit(completed, (exit) => end(login, unlessClosed(subject, exit))))
+        }
+        return Deferred.await(login.done)
       })
 
     const end = (login: Waiting, exit: Exit.Exit<void, AuthError>): Effect.Effect<void> =>
@@ -184,15 +192,25 @@ export const make = (
         return Effect.zipRight(Effect.ignore(doubt), end(login, late))
       })
 
+    /** Opens the page of a login, unless it is open. */
     const show = (login: Waiting, open: (url: string) => Effect.Effect<void>) =>
-      Effect.catchAllCause(
-        Effect.suspend(() => open(login.authorizationUrl)),
-        (cause) => {
-          // who has the address already does not need this page
-          const isUseless = login.isTaken || login.isHandedOut || Cause.isInterruptedOnly(cause)
-          return isUseless ? Effect.void : end(login, failed(login.subject, "no_browser", notShown))
-        }
-      )
+      Effect.suspend(() => {
+        if (login.page !== undefined) return Effect.succeed(login.page)
+        const page = Deferred.unsafeMake<never, AuthError>(FiberId.none)
+        login.page = page
+        const opened = Effect.catchAllCause(
+          Effect.suspend(() => open(login.authorizationUrl)),
+          (cause) => {
+            if (login.isTaken || Cause.isInterruptedOnly(cause)) return Effect.void
+            // who asks next gets another try
+            login.page = undefined
+            const unseen = failed(login.subject, "no_browser", notShown)
+            // who was given the address may still come back; who relied on the page waits in vain
+            return login.isHandedOut ? Deferred.done(page, unseen) : end(login, unseen)
+          }
+        )
+        return Effect.as(Effect.forkIn(opened, engine.scope), page)
+      })
 
     /** Somebody waits no more. The last one ends it. */
     const leave = (login: Waiting) =>
@@ -210,8 +228,11 @@ export const make = (
         const here = waiting.get(nameOf(subject))
         if (here !== undefined && isSame(here.state, state)) return yield* take(here, params)
         const kept = (yield* Effect.mapError(LoginRecord.load(engine, subject), loginError))?.login
-        if (kept !== undefined && isSame(kept.oauthState, state)) return yield* complete(engine, subject, kept, params)
-        return yield* failed(subject, "state_mismatch", notWaitedFor)
+        if (kept === undefined || !isSame(kept.oauthState, state)) {
+          return yield* failed(subject, "state_mismatch", notWaitedFor)
+        }
+        const exit = yield* Fiber.await(engine.fork(complete(engine, subject, kept, params)))
+        return yield* unlessClosed(subject, exit)
       })
 
     return {
@@ -231,24 +252,29 @@ export const make = (
           if (openUrl === undefined) return yield* failed(subject, "no_browser", nobodyLooks)
           const login = yield* begin(subject)
           login.users += 1
-          if (!login.isShown) yield* Effect.forkIn(show(login, openUrl), engine.scope)
-          login.isShown = true
-          yield* Effect.onInterrupt(Deferred.await(login.done), () => leave(login))
+          const page = yield* show(login, openUrl)
+          yield* Effect.raceFirst(Deferred.await(login.done), Deferred.await(page)).pipe(
+            Effect.onInterrupt(() => leave(login)),
+            Effect.tapError(() => Effect.sync(() => void (login.users -= 1)))
+          )
         }),
       abandon: (server) =>
         Effect.forEach(
           Array.from(waiting.values()).filter(({ subject }) => subject.server === server),
           (login) => end(login, failed(login.subject, "removed", "the server was removed meanwhile")),
           { discard: true }
-        ),
+        ).pipe(Effect.zipRight(Effect.sync(() => engine.forget(server)))),
       logout: (subject) =>
         Effect.gen(function* () {
           const here = waiting.get(nameOf(subject))
           if (here !== undefined) yield* end(here, failed(subject, "logged_out", "somebody logged out meanwhile"))
           const memory = engine.memoryOf(subject)
-          memory.adopt(undefined)
-          memory.stepUps = Memory.noStepUps
-          yield* engine.store.exclusively(subject)(engine.store.save(subject, Option.none()))
+          yield* Effect.gen(function* () {
+            yield* engine.store.save(subject, Option.none())
+            // not before: a renewal that is under way would bring it back
+            memory.adopt(undefined)
+            memory.stepUps = Memory.noStepUps
+          }).pipe(engine.store.exclusively(subject))
           engine.onEvent(subject.server, "logged_out")
           engine.onChange(subject.server, true)
           // a login that cannot be forgotten must not look as if it were
@@ -258,6 +284,12 @@ export const make = (
 
 const failed = ({ server }: Pick<Key, "server">, reason: string, detail: string): Exit.Exit<never, AuthError> =>
   Exit.fail(new AuthError({ server, reason, detail }))
+
+const closed = (subject: Pick<Key, "server">) => failed(subject, "closed", "the supervisor was closed meanwhile")
+
+/** Only the end of everything interrupts what was taken. */
+const unlessClosed = (subject: Subject, exit: Exit.Exit<void, AuthError>): Exit.Exit<void, AuthError> =>
+  Exit.isInterrupted(exit) ? closed(subject) : exit
 
 const goOn = (server: string): string => `${server} can be used now. You may close this page.`
 

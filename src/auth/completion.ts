@@ -26,7 +26,10 @@ export interface Here {
 
 export const notWaitedFor = "this is not the answer to the login that is waited for, or it was brought already"
 
-/** From the first look until the tokens are kept, nobody else does the same: what was brought is good for once. */
+/**
+ * From the first look until the tokens are kept, nobody else does the same: what was brought is good for once. Who interrupts
+ * it while it waits for the authorization server gives it up; tokens that were given are kept.
+ */
 export const complete = (
   engine: Engine,
   subject: Subject,
@@ -47,7 +50,7 @@ export const complete = (
     const others = isOf(record, pending) ? undefined : record?.login
     const next: Credential = { server, serverUrl, issuer, clientInfo, discovery, ...defined({ login: others }) }
     yield* Effect.gen(function* () {
-      const granted = yield* exchange(engine, subject, pending, params)
+      const granted = yield* Effect.interruptible(exchange(engine, subject, pending, params))
       if (here?.isEnded === true) return yield* failed("interrupted", "the login was ended meanwhile")
       yield* Renewal.keep(engine, subject, next, { ...granted, scope: granted.scope ?? scope })
     }).pipe(Effect.tapError((failure) => Effect.ignore(clear(engine, subject, pending, failure))))

@@ -1,13 +1,36 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { authServer, protectedServer } from "./support/authServer.js"
+import { entryFor, superviseBoth } from "./support/loggedIn.js"
 import { program } from "./support/program.js"
 import * as Raw from "./support/rawHttp.js"
-import { freePort, live, temporaryDirectory } from "./support/supervised.js"
+import { awaitStatus, freePort, live, temporaryDirectory } from "./support/supervised.js"
 
 describe("secrets of logins", () => {
+  for (const [kind, redirectUri] of [
+    ["in its query", "https://back.example/here?key=canary-key"],
+    ["as a whole", Redacted.make("https://canary-key.example/here")]
+  ] as const) {
+    live(
+      `a redirect URI that is secret ${kind} is not told to who has to register it`,
+      Effect.gen(function* () {
+        const as = yield* authServer({ registration: "off" })
+        const rs = yield* protectedServer(as)
+        const entry = yield* entryFor(rs.url, { redirectUri })
+        const { auth, supervisor } = yield* superviseBoth({ servers: { it: entry } })
+        const status = yield* awaitStatus(supervisor, "it", "needs_client_registration")
+        const refused = yield* Effect.flip(auth.startLogin("it"))
+        assert.deepInclude(refused, { _tag: "AuthError", reason: "registration_required" })
+        for (const text of [status.error, refused.message, JSON.stringify(refused), String(refused)]) {
+          assert.include(text, "redirect URI")
+          assert.notInclude(text, "canary")
+        }
+      })
+    )
+  }
+
   live(
     "appear in no log, event, status, error, trace or output: nowhere but in the file that keeps them",
     Effect.gen(function* () {
