@@ -3,6 +3,7 @@ import { Effect, Either, Exit, Fiber, FiberRef, HashMap, Option, Scope, Stream, 
 import type { Credential } from "../../src/auth/Credential.js"
 import { type Key, makeMemory, type Service, StoreFailed } from "../../src/auth/CredentialStore/port.js"
 import * as Engine from "../../src/auth/Engine.js"
+import * as Logins from "../../src/auth/Logins.js"
 import * as OAuthCredentials from "../../src/auth/OAuthCredentials.js"
 import { subjectOf } from "../../src/auth/Subject.js"
 import * as ServerConfig from "../../src/domain/ServerConfig.js"
@@ -88,6 +89,18 @@ describe("what all logins share", () => {
       yield* inACall(credentials.prepare)
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(seen, [fromNowhere])
+    })
+  )
+
+  it.scoped("forgets a server that is removed", () =>
+    Effect.gen(function* () {
+      const engine = yield* engineOver(makeMemory())
+      const logins = yield* Logins.make(engine, undefined)
+      const before = engine.memoryOf(subject)
+      const another = engine.memoryOf(subjectAt("another", "https://host.example/mcp"))
+      yield* logins.abandon("it")
+      assert.notStrictEqual(engine.memoryOf(subject), before)
+      assert.strictEqual(engine.memoryOf(subjectAt("another", "https://host.example/mcp")), another)
     })
   )
 

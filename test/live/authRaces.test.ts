@@ -113,6 +113,25 @@ describe.concurrent("a login that somebody interferes with", () => {
   )
 
   live(
+    "pain 40: is finished although whoever brought the answer is gone",
+    Effect.gen(function* () {
+      const { as, supervise } = yield* world()
+      const first = yield* supervise()
+      const second = yield* supervise()
+      as.switches.fault = (grant) => (grant === "authorization_code" ? "late" : undefined)
+      for (const [round, { auth, supervisor }] of [first, second].entries()) {
+        const { authorizationUrl } = yield* first.auth.startLogin("it")
+        const bringing = yield* Effect.fork(auth.finishLogin("it", yield* leadsTo(authorizationUrl)))
+        yield* eventually(() => codes(as) === round + 1)
+        yield* Fiber.interrupt(bringing)
+        yield* awaitStatus(supervisor, "it", "connected")
+        yield* first.auth.logout("it")
+        yield* awaitStatus(supervisor, "it", "needs_auth")
+      }
+    })
+  )
+
+  live(
     "pain 40: that another process finished is finished here, too",
     Effect.gen(function* () {
       const { as, somebody, supervise } = yield* world({ person: "waits" })
@@ -299,9 +318,10 @@ describe.concurrent("a renewal that somebody interferes with", () => {
       )
       yield* eventually(() => as.asked("/token").length === 2)
       const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
-      assert.isBelow(Duration.toMillis(took), 5000)
+      assert.isBelow(Duration.toMillis(took), 10_000)
       const error = yield* Effect.timeout(Fiber.join(renewal), "1 second")
       assert.deepInclude(error, { _tag: "AuthError", reason: "unavailable" })
+      assert.include(error.message, "the supervisor was closed")
       // and nobody is kept waiting for a lock
       yield* Effect.timeout(engine.store.exclusively(subject)(Effect.void), "1 second")
     })
