@@ -6,12 +6,14 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Credentials } from "../connection/Credentials.js"
+import { scrubbedLogin } from "../connection/credentialFailure.js"
 import { AuthError } from "../domain/Errors.js"
 import { allowsLogin, type Remote, type ServerConfig } from "../domain/ServerConfig.js"
 import { version } from "../domain/version.js"
 import { Browser, none } from "./Browser.js"
 import { CredentialStore, makeMemory, unset } from "./CredentialStore/port.js"
 import * as Engine from "./Engine.js"
+import { scrubFor } from "./Engine.js"
 import * as GivenHeaders from "./givenHeaders.js"
 import * as Logins from "./Logins.js"
 import type { LoginStatus } from "./McpAuth.js"
@@ -63,6 +65,16 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
       return found === undefined ? Effect.fail(noLogin(server, config)) : Effect.succeed(found)
     }
 
+    /** Servers, authorization servers and configs have their part in what is said of a failure. */
+    const scrubbing = <A>(
+      server: string,
+      config: ServerConfig | undefined,
+      attempt: (subject: Subject) => Effect.Effect<A, AuthError>
+    ): Effect.Effect<A, AuthError> =>
+      Effect.flatMap(subject(server, config), (subject) =>
+        Effect.mapError(attempt(subject), (error) => scrubbedLogin(scrubFor(engine, subject))(error))
+      )
+
     return {
       credentialsFor: (server, config, given) =>
         Effect.gen(function* () {
@@ -70,10 +82,10 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
           const own = subject === undefined ? undefined : yield* OAuthCredentials.make(engine, subject)
           return given === undefined ? own : given.credentials(own)
         }),
-      login: (server, config) => Effect.flatMap(subject(server, config), logins.login),
-      startLogin: (server, config) => Effect.flatMap(subject(server, config), logins.start),
+      login: (server, config) => scrubbing(server, config, logins.login),
+      startLogin: (server, config) => scrubbing(server, config, logins.start),
       finishLogin: (server, config, callback) =>
-        Effect.flatMap(subject(server, config), (subject) => logins.finish(subject, callback)),
+        scrubbing(server, config, (subject) => logins.finish(subject, callback)),
       logout: (server, config) => {
         // also where the config wants no login any more: what is kept is still there
         const key = config?._tag === "Remote" ? keyOf(server, config) : undefined

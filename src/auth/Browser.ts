@@ -58,10 +58,10 @@ export const isHeadless = (env: Readonly<Record<string, string | undefined>>, pl
   return platform === "linux" && !has("DISPLAY") && !has("WAYLAND_DISPLAY") && !has("WSL_DISTRO_NAME")
 }
 
-const print = (url: string): Effect.Effect<void> =>
-  Effect.sync(() => {
-    process.stderr.write(
-      `Open this address in a browser to log in:\n\n  ${url}\n\n` +
-        "If that browser is on another machine, it will end at an address it cannot reach: paste that address here.\n"
-    )
-  })
+/** What somebody is told who has to find a browser himself. Nothing here reads what is typed: the program takes the answer. */
+export const instructions = (url: string): string =>
+  `Open this address in a browser to log in:\n\n  ${url}\n\n` +
+  "If that browser is on another machine, it will end at an address it cannot reach. That address finishes the login: hand it " +
+  "to the program that asked for it (McpAuth.finishLogin).\n"
+
+const print = (url: string): Effect.Effect<void> => Effect.sync(() => void process.stderr.write(instructions(url)))

@@ -2,19 +2,23 @@
  * What all parts of this room share.
  */
 import type { FetchLike } from "@modelcontextprotocol/client"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
 import { withinBudget } from "../connection/budget.js"
 import * as HttpClient from "../connection/HttpClient.js"
 import { AuthError, AuthRequired, type ConnectionError, RegistrationRequired } from "../domain/Errors.js"
 import { defined } from "../domain/defined.js"
+import * as Secrets from "../domain/Secrets.js"
+import * as ServerConfig from "../domain/ServerConfig.js"
 import type { ClientInfo, Credential } from "./Credential.js"
-import { type Key, type Service as Store, type StoreFailed } from "./CredentialStore/port.js"
-import * as Memory from "./Memory.js"
+import { type Key, loadAll, type Service as Store, type StoreFailed } from "./CredentialStore/port.js"
+import * as Memories from "./Memories.js"
+import type * as Memory from "./Memory.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
 import * as OAuthFetch from "./oauthFetch.js"
 import type { Subject } from "./Subject.js"
@@ -37,8 +41,17 @@ export interface Engine extends Options {
   readonly oauth: Effect.Effect<typeof import("./sdkOAuth.js")>
   readonly fetchFor: (subject: Subject) => Effect.Effect<FetchLike, ConnectionError>
   readonly memoryOf: (key: Key) => Memory.Memory
+  /** The same, for who relies on it as long as the scope is open. */
+  readonly useMemory: (key: Key) => Effect.Effect<Memory.Memory, never, Scope.Scope>
+  /** Nobody needs what is known of this server any more. */
+  readonly forget: (server: string) => void
   /** Starts what must come to its end whoever waits for it: a token that was asked for must not get lost. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
+  /**
+   * Starts what goes on as long as the scope is open. It is nobody's child: it knows nothing of the call in which it happened
+   * to begin, neither its span nor its annotations.
+   */
+  readonly forkIn: (scope: Scope.Scope) => <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
   /** Told what is kept, each time that may have changed. Must not throw. */
   readonly seen: Set<(key: Key, credential: Credential | undefined) => void>
   /** Takes over what other processes have done, from now on. */
@@ -47,52 +60,63 @@ export interface Engine extends Options {
   readonly scope: Scope.Scope
 }
 
-/** How long the end of everything waits for tokens that are on their way. */
+/** How long the end of everything waits for tokens that are on their way, and then for them to give up. */
 const lastBudget = "3 seconds"
+const interruptBudget = "1 second"
 
 export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { store } = options
     const scope = yield* Effect.scope
     const pool = yield* HttpClient.pool
-    const runFork = Runtime.runFork(yield* Effect.runtime<never>())
+    const runtime = Runtime.updateContext(
+      yield* Effect.runtime<never>(),
+      (context) => Context.omit(Tracer.ParentSpan, Scope.Scope)(context) as Context.Context<never>
+    )
+    const runFork = Runtime.runFork(runtime)
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
-    yield* Effect.addFinalizer(() => withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running]))))
-    const memories = new Map<string, { readonly key: Key; readonly memory: Memory.Memory }>()
+    yield* Effect.addFinalizer(() =>
+      Effect.zipRight(
+        withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running]))),
+        withinBudget(interruptBudget)(Effect.suspend(() => Fiber.interruptAll([...running])))
+      )
+    )
+    const memories = Memories.make()
     const userAgent = `${options.clientInfo.name}/${options.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_")
     const seen: Engine["seen"] = new Set()
     let watching = false
 
-    const memoryOf = (key: Key) => {
-      const name = JSON.stringify([key.server, key.serverUrl])
-      const entry = memories.get(name) ?? { key, memory: Memory.make() }
-      memories.set(name, entry)
-      return entry.memory
-    }
-
     /** What is kept may be somebody else's doing. */
-    const lookAgain = Effect.suspend(() =>
-      Effect.forEach(
-        Array.from(memories.values()),
-        ({ key, memory }) =>
-          Effect.map(store.load(key), (found) => {
+    const lookAgain = Effect.suspend(() => {
+      const known = memories.all()
+      return Effect.map(
+        loadAll(
+          store,
+          known.map(({ key }) => key)
+        ),
+        (found) => {
+          for (const [index, { key, memory }] of known.entries()) {
             const hadToken = memory.credential()?.tokens !== undefined
-            const credential = Option.getOrUndefined(found)
+            const credential = found[index]
+            // it could not be looked at
+            if (credential === "unknown") continue
             for (const tell of seen) tell(key, credential)
-            if (!memory.found(credential)) return
+            if (!memory.found(credential)) continue
             const revoked = hadToken && credential?.tokens === undefined
             options.onChange(key.server, revoked)
-          }).pipe(Effect.ignore),
-        { discard: true }
+          }
+        }
       )
-    )
+    })
 
     return {
       ...options,
       oauth: yield* Effect.cached(Effect.promise(() => import("./sdkOAuth.js"))),
       fetchFor: ({ config, server }) =>
         Effect.map(pool.client(server, config.caFile), (client) => OAuthFetch.make(client, userAgent)),
-      memoryOf,
+      memoryOf: memories.of,
+      useMemory: memories.use,
+      forget: memories.forget,
       seen,
       fork: (effect) => {
         const fiber = runFork(effect)
@@ -100,15 +124,13 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
         fiber.addObserver(() => running.delete(fiber))
         return fiber
       },
-      watch: Effect.suspend(() => {
-        if (watching) return Effect.void
+      forkIn: (scope) => (effect) => runFork(effect, { scope }),
+      watch: Effect.sync(() => {
+        if (watching) return
         watching = true
-        return Effect.asVoid(
-          Effect.forkIn(
-            // whoever begins it may be in the middle of something that must not be interrupted
-            Effect.interruptible(Stream.runForEach(store.changes, () => lookAgain)),
-            scope
-          )
+        runFork(
+          Stream.runForEach(store.changes, () => lookAgain),
+          { scope }
         )
       }),
       scope
@@ -116,6 +138,10 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
   })
 
 // --- in the words of everybody else -----------------------------------------------------------------------------------
+
+/** Hides what is secret of a server, and of the login to it. */
+export const scrubFor = (engine: Engine, subject: Subject): ((text: string) => string) =>
+  Secrets.scrub(Secrets.union(ServerConfig.secrets(subject.config), engine.memoryOf(subject).secrets()))
 
 export const required = (
   server: string,

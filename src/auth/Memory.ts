@@ -41,12 +41,29 @@ export interface Memory {
   renewal: { readonly of: string | undefined; readonly done: Deferred.Deferred<void, ConnectionError> } | undefined
 }
 
+/** How many texts that are of no more use stay hidden. */
+const maxRetired = 16
+
+/** What of a login nobody may see. */
+const textsOf = ({ clientInfo, login, tokens }: Partial<Credential> = {}): ReadonlyArray<string> =>
+  [
+    tokens?.accessToken,
+    tokens?.refreshToken,
+    clientInfo?.clientSecret,
+    login?.codeVerifier,
+    login?.oauthState,
+    login?.clientInfo.clientSecret
+  ].filter((text) => text !== undefined)
+
 export const noStepUps: Memory["stepUps"] = { asked: undefined, count: 0 }
 
 export const make = (): Memory => {
   const listeners = new Set<() => void>()
   let credential: Credential | undefined
   let secrets = Secrets.empty
+  /** Those that were replaced: an answer to what was sent with one of them may still come. */
+  let retired: ReadonlyArray<string> = []
+  let current: ReadonlyArray<string> = []
   const memory: Memory = {
     credential: () => credential,
     secrets: () => secrets,
@@ -60,14 +77,15 @@ export const make = (): Memory => {
       memory.unsaved = undefined
       const before = credential?.tokens?.accessToken
       credential = next
-      const { clientInfo, login, tokens } = next ?? {}
-      const texts = [tokens?.accessToken, tokens?.refreshToken, clientInfo?.clientSecret, login?.codeVerifier]
-      const shown = texts.filter((text) => text !== undefined)
-      const known = secrets.values.length
-      const made = Secrets.make(shown)
+      const hidden = textsOf(next)
       // the same object while nothing changes: whoever scrubs with it prepares for it
-      if (known !== made.values.length || before !== tokens?.accessToken) secrets = made
-      if (before === tokens?.accessToken) return false
+      if (hidden.length !== current.length || hidden.some((text, index) => text !== current[index])) {
+        const replaced = current.filter((text) => !hidden.includes(text))
+        retired = [...retired.filter((text) => !replaced.includes(text)), ...replaced].slice(-maxRetired)
+        current = hidden
+        secrets = Secrets.make([...current, ...retired])
+      }
+      if (before === next?.tokens?.accessToken) return false
       for (const tell of listeners) tell()
       return true
     },

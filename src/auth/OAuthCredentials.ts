@@ -13,7 +13,7 @@ import * as Clients from "./clients.js"
 import { connectionError, type Engine, required, storeError } from "./Engine.js"
 import { keepFresh, renew } from "./Renewal.js"
 import * as Scopes from "./scopes.js"
-import { isRenewable, type Subject, tokensOf } from "./Subject.js"
+import { isRenewable, isSameSettings, type Subject, tokensOf } from "./Subject.js"
 
 /** Milliseconds before its end at which a token is not worth sending. */
 const margin = 2000
@@ -25,9 +25,8 @@ const maxStepUps = 2
 const lookBudget = "10 seconds"
 
 export const make = (engine: Engine, subject: Subject): Effect.Effect<Credentials, never, Scope.Scope> =>
-  Effect.map(Effect.scope, (scope) => {
+  Effect.zipWith(Effect.scope, engine.useMemory(subject), (scope, memory) => {
     const { server } = subject
-    const memory = engine.memoryOf(subject)
     const tokens = () => tokensOf(subject, memory.credential())
 
     const look: Effect.Effect<void, ConnectionError> = Effect.mapBoth(engine.store.load(subject), {
@@ -43,7 +42,7 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
         )
       )
       yield* engine.watch
-      yield* Effect.forkIn(keepFresh(engine, subject), scope)
+      engine.forkIn(scope)(keepFresh(engine, subject))
       const now = yield* Clock.currentTimeMillis
       const current = tokens()
       const isOver = current?.expiresAt !== undefined && current.expiresAt - margin <= now
@@ -80,7 +79,9 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
     const whatIsWanted: Effect.Effect<never, ConnectionError> = Effect.gen(function* () {
       const { scope } = memory.wish ?? {}
       const wanted = required(server, "the server asks for a login", { scope })
-      if (memory.verdict?.of === subject.settings) return yield* Effect.fail(memory.verdict.error)
+      const { verdict } = memory
+      if (verdict !== undefined && isSameSettings(verdict.of, subject.settings))
+        return yield* Effect.fail(verdict.error)
       const oauth = yield* engine.oauth
       const fetch = yield* engine.fetchFor(subject)
       const { serverUrl, settings } = subject

@@ -4,6 +4,7 @@
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
@@ -43,7 +44,7 @@ export const renew = (
         Effect.onExit((exit) =>
           Effect.suspend(() => {
             if (memory.renewal === renewal) memory.renewal = undefined
-            return Deferred.done(done, exit)
+            return Deferred.done(done, Exit.isInterrupted(exit) ? Exit.fail(closed(subject)) : exit)
           })
         )
       )
@@ -51,7 +52,13 @@ export const renew = (
     return Deferred.await(done)
   })
 
-/** From the first look until the new tokens are kept, nobody else does the same. */
+const closed = ({ server }: Subject): ConnectionError =>
+  new AuthError({ server, reason: "unavailable", detail: "the supervisor was closed meanwhile" })
+
+/**
+ * From the first look until the new tokens are kept, nobody else does the same. At the end of everything, what the
+ * authorization server has not answered by then is given up.
+ */
 const renewNow = (engine: Engine, subject: Subject, useless: string | undefined, isExplicit: boolean) =>
   Effect.gen(function* () {
     const { server } = subject
@@ -79,7 +86,9 @@ const refresh = (engine: Engine, subject: Subject, found: Credential, refreshTok
     const oauth = yield* engine.oauth
     const fetch = yield* engine.fetchFor(subject)
     const client = withSecretOf(subject, clientInfo)
-    const outcome = yield* Effect.either(oauth.refresh(fetch, settings, client, discovery, refreshToken))
+    const outcome = yield* Effect.either(
+      Effect.interruptible(oauth.refresh(fetch, settings, client, discovery, refreshToken))
+    )
     if (outcome._tag === "Right") {
       yield* keepRenewed(engine, subject, found, outcome.right)
       return engine.onEvent(server, "refreshed")
@@ -220,7 +229,10 @@ const fetchOwn = (engine: Engine, subject: Subject, before: Credential | undefin
         supported: discovery.resourceMetadata?.scopes_supported
       })
       return { discovery, granted: yield* oauth.fetchOwn(fetch, settings, client, discovery, scope) }
-    }).pipe(Effect.mapError((failure) => ownError(server, failure)))
+    }).pipe(
+      Effect.interruptible,
+      Effect.mapError((failure) => ownError(server, failure))
+    )
     const { clientSecret: _, ...clientInfo } = client
     const { issuer } = discovery
     const record: Credential = {

@@ -1,8 +1,9 @@
 /**
  * Whom a login is for: a remote server, as its config has it now.
  */
+import * as Schema from "effect/Schema"
 import { reveal } from "../domain/Secrets.js"
-import { allowsLogin, type OAuthSettings, type Remote } from "../domain/ServerConfig.js"
+import { allowsLogin, OAuthSettings, type Remote } from "../domain/ServerConfig.js"
 import type { Credential, Tokens } from "./Credential.js"
 import type { Key } from "./CredentialStore/port.js"
 
@@ -17,6 +18,16 @@ export const subjectOf = (server: string, config: Remote): Subject | undefined =
   if (config.oauth === false || key === undefined || !allowsLogin(config)) return undefined
   return { ...key, config, settings: config.oauth }
 }
+
+/** Whether two configs ask for the same login: the same one, read again, is another object. */
+export const isSameSettings: (a: OAuthSettings, b: OAuthSettings) => boolean = Schema.equivalence(OAuthSettings)
+
+/** Whether a login that was begun for the one is one for the other. */
+export const isSameSubject = (a: Subject, b: Subject): boolean =>
+  a.server === b.server &&
+  a.serverUrl === b.serverUrl &&
+  a.config.caFile === b.config.caFile &&
+  isSameSettings(a.settings, b.settings)
 
 /** By what a login is kept, whether the config wants one now or not. */
 export const keyOf = (server: string, config: Remote): Key | undefined => {

@@ -2,8 +2,10 @@
  * Who we are to an authorization server: the client that is configured, else the one whose description is published, else one
  * that we register ourselves.
  */
+import * as Redacted from "effect/Redacted"
 import { RegistrationRequired } from "../domain/Errors.js"
-import { reveal } from "../domain/Secrets.js"
+import * as Secrets from "../domain/Secrets.js"
+import * as ServerConfig from "../domain/ServerConfig.js"
 import type { ClientInfo, Credential, Discovery } from "./Credential.js"
 import type { Subject } from "./Subject.js"
 
@@ -16,17 +18,17 @@ export const callbackPath = "/mcp/oauth/callback"
 export const redirectUriOf = ({ settings }: Subject): string =>
   settings.redirectUri === undefined
     ? `http://${callbackHost}:${settings.callbackPort}${callbackPath}`
-    : reveal(settings.redirectUri)
+    : Secrets.reveal(settings.redirectUri)
 
 /** The client that is given to us, if there is one: we cannot change where it sends people back to. */
 export const given = ({ settings }: Subject, oauth: OAuth, discovery: Discovery): ClientInfo | undefined => {
   const { clientId, clientMetadataUrl, clientSecret } = settings
   if (clientId !== undefined) {
-    const secret = clientSecret === undefined ? {} : { clientSecret: reveal(clientSecret) }
-    return { clientId: reveal(clientId), ...secret, registered: false }
+    const secret = clientSecret === undefined ? {} : { clientSecret: Secrets.reveal(clientSecret) }
+    return { clientId: Secrets.reveal(clientId), ...secret, registered: false }
   }
   if (clientMetadataUrl === undefined || !oauth.takesMetadataUrl(discovery)) return undefined
-  return { clientId: reveal(clientMetadataUrl), authMethod: "none", registered: false }
+  return { clientId: Secrets.reveal(clientMetadataUrl), authMethod: "none", registered: false }
 }
 
 /** The client that we registered before, if it is still good: with the same authorization server, and not in doubt. */
@@ -44,8 +46,10 @@ export const known = (
 export const isPossible = (subject: Subject, oauth: OAuth, discovery: Discovery): boolean =>
   given(subject, oauth, discovery) !== undefined || oauth.takesRegistrations(discovery)
 
-export const registrationRequired = (subject: Subject, { issuer }: Discovery): RegistrationRequired =>
-  new RegistrationRequired({
-    server: subject.server,
-    detail: `${issuer} does not register clients by itself; the client needs the redirect URI ${redirectUriOf(subject)}`
-  })
+export const registrationRequired = (subject: Subject, { issuer }: Discovery): RegistrationRequired => {
+  const isHidden = Redacted.isRedacted(subject.settings.redirectUri)
+  const redirectUri = isHidden ? `that "redirectUri" of its config names` : redirectUriOf(subject)
+  const detail = `${issuer} does not register clients by itself; the client needs the redirect URI ${redirectUri}`
+  const scrub = Secrets.scrub(ServerConfig.secrets(subject.config))
+  return new RegistrationRequired({ server: subject.server, detail: scrub(detail) })
+}

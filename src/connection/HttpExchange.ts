@@ -4,6 +4,7 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { createParser } from "eventsource-parser"
 import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../domain/Errors.js"
+import * as CredentialFailure from "./credentialFailure.js"
 import type { HttpClient, HttpRequest } from "./HttpClient.js"
 import { type Context, codeOf, networkError, refusalError } from "./httpFailure.js"
 import * as LineReader from "./LineReader.js"
@@ -187,7 +188,11 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
     },
     denied: (reason, ends) => {
       // whatever the reason: the server has not taken the request
-      const failure = new WireFailure(reason, reason._tag === "AuthRequired" ? "refused" : "unsent", ends)
+      const failure = new WireFailure(
+        CredentialFailure.scrubbed(context.scrub)(reason),
+        reason._tag === "AuthRequired" ? "refused" : "unsent",
+        ends
+      )
       conclude(() => handler.refused({ status: ends ? 401 : 403, body: "", failure }))
     }
   })

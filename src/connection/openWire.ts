@@ -9,6 +9,7 @@ import { type ConnectionError, NetworkFailed, UnexpectedFailure } from "../domai
 import { reveal } from "../domain/Secrets.js"
 import { allowsLogin, type Local, type Remote } from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
+import * as CredentialFailure from "./credentialFailure.js"
 import type { Credentials } from "./Credentials.js"
 import type { Host } from "./host.js"
 import { authorized, type Start } from "./HttpAuthorized.js"
@@ -65,7 +66,7 @@ export const httpOptions = (
   const headers = Object.fromEntries(Object.entries(config.headers).map(([name, value]) => [name, reveal(value)]))
   const { credentials } = context
   const plain = host.http.client(context.server, config.caFile)
-  return Effect.map(credentials === undefined ? plain : showing(context.server, credentials, plain), (client) => ({
+  return Effect.map(credentials === undefined ? plain : showing(context, credentials, plain), (client) => ({
     ...context,
     url,
     client,
@@ -76,10 +77,14 @@ export const httpOptions = (
 }
 
 /** What is not there yet is brought first. What has to be found out later ends with the scope. */
-const showing = <E>(server: string, credentials: Credentials, plain: Effect.Effect<HttpClient, E>) =>
+const showing = <E>(
+  { scrub, server }: Pick<Context, "scrub" | "server">,
+  credentials: Credentials,
+  plain: Effect.Effect<HttpClient, E>
+) =>
   Effect.gen(function* () {
     const client = yield* plain
-    yield* credentials.prepare
+    yield* Effect.mapError(credentials.prepare, CredentialFailure.scrubbed(scrub))
     const run = yield* FiberSet.makeRuntime<never>()
     const start: Start = (effect, done) => {
       const fault = () =>

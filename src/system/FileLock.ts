@@ -15,6 +15,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as ProcessIdentity from "./processIdentity.js"
 
@@ -85,7 +86,8 @@ const take = (directory: string, patience: number): Effect.Effect<string, LockFa
       if (isFree) {
         const path = yield* create(directory, highest + 1, text)
         if (path !== undefined) {
-          yield* io(() => Promise.all(others.map((name) => rm(join(directory, name), { force: true }))))
+          // it is ours, whatever is left lying about
+          yield* Effect.ignore(io(() => Promise.all(others.map((name) => rm(join(directory, name), { force: true })))))
           return path
         }
       }
@@ -98,29 +100,45 @@ const take = (directory: string, patience: number): Effect.Effect<string, LockFa
     }
   })
 
-/** Takes a number. Gives nothing if somebody else was first, or is already further. */
+/** Takes a number. Gives nothing if somebody else was first, or is already further. A failure leaves nothing taken. */
 const create = (directory: string, number: number, text: string): Effect.Effect<string | undefined, LockFailed> =>
-  io(async () => {
+  Effect.gen(function* () {
     const path = join(directory, String(number))
-    const temporary = join(directory, `${randomUUID()}.tmp`)
-    try {
-      await writeFile(temporary, text, { mode: 0o600, flag: "wx" })
-      await link(temporary, path)
-    } catch (error) {
-      // somebody was first, or is tidying up
-      if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return undefined
-      throw error
-    } finally {
-      await rm(temporary, { force: true })
-    }
-    const { highest } = await look(directory)
+    if (!(yield* io(() => claim(directory, path, text)))) return undefined
+    const { highest } = yield* Effect.tapError(
+      io(() => look(directory)),
+      () => leave(path)
+    )
     if (highest === number) return path
-    await rm(path, { force: true })
+    yield* Effect.ignore(io(() => rm(path, { force: true })))
     return undefined
   })
 
-/** Where the file is gone, somebody has cleared the directory: there is nothing to leave. */
-const leave = (path: string): Effect.Effect<void> => Effect.ignore(Effect.tryPromise(() => truncate(path, 0)))
+const claim = async (directory: string, path: string, text: string): Promise<boolean> => {
+  const temporary = join(directory, `${randomUUID()}.tmp`)
+  try {
+    await writeFile(temporary, text, { mode: 0o600, flag: "wx" })
+    await link(temporary, path)
+    return true
+  } catch (error) {
+    // somebody was first, or is tidying up
+    if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return false
+    throw error
+  } finally {
+    // what cannot be tidied up now is tidied up by whoever takes it next
+    await rm(temporary, { force: true }).catch(() => {})
+  }
+}
+
+/**
+ * Tried a few times: nobody takes a lock from a process that lives. Where the file is gone, somebody has cleared the directory,
+ * and there is nothing to leave.
+ */
+const leave = (path: string): Effect.Effect<void> =>
+  Effect.tryPromise({ try: () => truncate(path, 0), catch: codeOf }).pipe(
+    Effect.retry({ schedule: Schedule.exponential("10 millis"), times: 6, while: (code) => code !== "ENOENT" }),
+    Effect.ignore
+  )
 
 const look = async (
   directory: string

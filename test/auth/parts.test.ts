@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Either, FastCheck as fc, Fiber, Option, Stream } from "effect"
-import { isHeadless } from "../../src/auth/Browser.js"
+import { instructions, isHeadless } from "../../src/auth/Browser.js"
 import * as CredentialStore from "../../src/auth/CredentialStore.js"
 import { makeMemory } from "../../src/auth/CredentialStore/port.js"
 import * as Memory from "../../src/auth/Memory.js"
 import { page } from "../../src/auth/page.js"
-import { isRenewable, subjectOf, tokensOf } from "../../src/auth/Subject.js"
+import { isRenewable, isSameSubject, subjectOf, tokensOf } from "../../src/auth/Subject.js"
 import * as Secrets from "../../src/domain/Secrets.js"
 import * as ServerConfig from "../../src/domain/ServerConfig.js"
 
@@ -35,6 +35,15 @@ describe("a machine nobody sits before", () => {
   })
 })
 
+describe("whoever has to find a browser himself", () => {
+  it("pain 40: gets the address, and what really finishes the login", () => {
+    const text = instructions("https://as.example/authorize?state=x")
+    assert.include(text, "https://as.example/authorize?state=x")
+    assert.include(text, "McpAuth.finishLogin")
+    assert.notInclude(text, "here")
+  })
+})
+
 describe("whom a login is for", () => {
   it("pain 43: is known by one address, however it is spelt", () => {
     const of = (url: string) => subjectOf("it", remote({ url }))?.serverUrl
@@ -49,6 +58,16 @@ describe("whom a login is for", () => {
     assert.isUndefined(subjectOf("it", remote({ url, headers: { AUTHORIZATION: "x" } })))
     assert.isUndefined(subjectOf("it", remote({ url: "https://user:pass@host.example/mcp" })))
     assert.isDefined(subjectOf("it", remote({ url, headers: { "x-other": "x" } })))
+  })
+
+  it("pain 35: is the same when the same config is read again", () => {
+    const entry = { url: "https://host.example/mcp", oauth: { clientId: "c", clientSecret: "secret" } }
+    const of = (more: Record<string, unknown> = {}) => subjectOf("it", remote({ ...entry, ...more }))!
+    assert.isTrue(isSameSubject(of(), of()))
+    assert.isTrue(isSameSubject(of(), of({ timeout: 1000 })))
+    assert.isFalse(isSameSubject(of(), of({ oauth: { clientId: "c", clientSecret: "another" } })))
+    assert.isFalse(isSameSubject(of(), of({ url: "https://host.example/other" })))
+    assert.isFalse(isSameSubject(of(), of({ caFile: "/ca.pem" })))
   })
 
   it("has no use for the tokens of another client", () => {
@@ -78,6 +97,43 @@ describe("what a process knows of a login", () => {
     assert.isTrue(memory.adopt({ ...login, tokens: { accessToken: "second-token" } }))
     assert.strictEqual(Secrets.scrub(memory.secrets())("Bearer second-token"), "Bearer [redacted]")
     assert.isTrue(memory.adopt(undefined))
+  })
+
+  it("hides whatever is replaced, also where the rest stays the same, and what it replaces", () => {
+    const memory = Memory.make()
+    const scrubbed = (text: string) => Secrets.scrub(memory.secrets())(text)
+    const tokens = { accessToken: "first-token", refreshToken: "first-refresh" }
+    memory.adopt({ ...login, tokens })
+    assert.isFalse(memory.adopt({ ...login, tokens: { ...tokens, refreshToken: "second-refresh" } }))
+    assert.strictEqual(scrubbed("second-refresh"), "[redacted]")
+    assert.isTrue(memory.adopt({ ...login, tokens: { accessToken: "third-token", refreshToken: "third-refresh" } }))
+    for (const text of ["first-token", "first-refresh", "second-refresh", "third-token", "third-refresh"]) {
+      assert.strictEqual(scrubbed(`it was ${text}`), "it was [redacted]")
+    }
+    memory.adopt(undefined)
+    assert.strictEqual(scrubbed("third-token"), "[redacted]")
+    // not for ever
+    for (let round = 0; round < 20; round += 1) memory.adopt({ ...login, tokens: { accessToken: `token-no-${round}` } })
+    assert.strictEqual(scrubbed("token-no-18"), "[redacted]")
+    assert.strictEqual(scrubbed("first-token"), "first-token")
+  })
+
+  it("hides a login that is under way", () => {
+    const memory = Memory.make()
+    const discovery = { issuer: "https://as.example", authorizationServerUrl: "https://as.example" }
+    const begun = {
+      oauthState: "the-state",
+      codeVerifier: "the-verifier",
+      redirectUri: "http://127.0.0.1/",
+      issuer: "https://as.example",
+      clientInfo: { clientId: "client", clientSecret: "the-secret", registered: true },
+      discovery,
+      startedAt: 0
+    }
+    memory.adopt({ server: "it", serverUrl: "x", login: begun })
+    for (const text of ["the-state", "the-verifier", "the-secret"]) {
+      assert.strictEqual(Secrets.scrub(memory.secrets())(text), "[redacted]")
+    }
   })
 
   it.effect("says when the token is another one", () =>

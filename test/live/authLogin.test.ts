@@ -570,7 +570,8 @@ describe.concurrent("a login that nobody comes back from", () => {
       yield* logins.login(subject)
       as.switches.person = "waits"
       // a minute in a moment
-      const error = yield* Effect.withClock(Effect.flip(logins.login(subject)), hasty(3000))
+      const hurried = yield* Effect.withClock(make, hasty(3000))
+      const error = yield* Effect.flip(hurried.login(subject))
       assert.deepInclude(error, { _tag: "AuthError", reason: "timeout" })
       yield* eventuallyClosed(entry.oauth.callbackPort)
       assert.isDefined(Option.getOrThrow(yield* store.load(subject)).tokens)

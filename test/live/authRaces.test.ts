@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Either, Exit, Fiber, Option, Scope } from "effect"
+import { Duration, Effect, Either, Exit, Fiber, Option, Scope, Stream } from "effect"
 import type { Credential } from "../../src/auth/Credential.js"
 import { type Key, makeMemory, StoreFailed } from "../../src/auth/CredentialStore/port.js"
 import * as Engine from "../../src/auth/Engine.js"
@@ -8,10 +8,10 @@ import * as OAuthCredentials from "../../src/auth/OAuthCredentials.js"
 import * as Renewal from "../../src/auth/Renewal.js"
 import { subjectOf } from "../../src/auth/Subject.js"
 import * as ServerConfig from "../../src/domain/ServerConfig.js"
-import { authServer, person, protectedServer } from "./support/authServer.js"
+import { authServer, type Person, person, protectedServer } from "./support/authServer.js"
 import { entryFor, kept, superviseBoth } from "./support/loggedIn.js"
 import { eventually } from "./support/session.js"
-import { awaitStatus, live, temporaryDirectory } from "./support/supervised.js"
+import { awaitStatus, eventsUntil, live, temporaryDirectory } from "./support/supervised.js"
 
 /** A server that wants a login, and as many supervisors as are asked for, over one store. */
 const world = (switches: Parameters<typeof authServer>[0] = {}) =>
@@ -40,23 +40,30 @@ describe.concurrent("a login that somebody interferes with", () => {
   live(
     "pain 34: a logout while the code is being exchanged leaves nobody logged in",
     Effect.gen(function* () {
-      const { as, stateDir, supervise } = yield* world()
+      const { as, rs, stateDir, supervise } = yield* world()
       const { auth, supervisor } = yield* supervise()
       as.switches.fault = (grant) => (grant === "authorization_code" ? "late" : undefined)
       const login = yield* Effect.fork(Effect.flip(auth.login("it")))
       yield* eventually(() => codes(as) === 1)
       yield* auth.logout("it")
       assert.strictEqual(reasonOf(yield* Fiber.join(login)), "logged_out")
-      yield* eventually(() => as.given("authorization_code") === 1)
-      // by then, whatever was still under way would have been kept
-      assert.strictEqual((yield* supervisor.restart("it")).status, "needs_auth")
+      // the exchange has come to its end by then: nobody else had his turn
+      assert.strictEqual(as.given("authorization_code"), 1)
       assert.deepStrictEqual(kept(stateDir), [])
       assert.strictEqual(yield* auth.status("it"), "not_authenticated")
-      const events = yield* supervisor.servers
+      assert.strictEqual((yield* supervisor.restart("it")).status, "needs_auth")
+      assert.deepStrictEqual(kept(stateDir), [])
+      yield* supervisor.remove("it")
+      const events = yield* eventsUntil(supervisor, ({ type }) => type === "ServerRemoved")
+      assert.deepStrictEqual(
+        events.flatMap((event) => (event.type === "Auth" ? [event.what] : [])),
+        ["login_started", "login_failed", "logged_out"]
+      )
       assert.notInclude(
-        events.map(({ status }) => status.status),
+        events.flatMap((event) => (event.type === "StatusChanged" ? [event.to.status] : [])),
         "connected"
       )
+      assert.deepStrictEqual(rs.tokens(), [])
     })
   )
 
@@ -102,6 +109,25 @@ describe.concurrent("a login that somebody interferes with", () => {
       for (const each of outcomes) if (Either.isLeft(each)) assert.strictEqual(reasonOf(each.left), "state_mismatch")
       yield* awaitStatus(first.supervisor, "it", "connected")
       yield* awaitStatus(second.supervisor, "it", "connected")
+    })
+  )
+
+  live(
+    "pain 40: is finished although whoever brought the answer is gone",
+    Effect.gen(function* () {
+      const { as, supervise } = yield* world()
+      const first = yield* supervise()
+      const second = yield* supervise()
+      as.switches.fault = (grant) => (grant === "authorization_code" ? "late" : undefined)
+      for (const [round, { auth, supervisor }] of [first, second].entries()) {
+        const { authorizationUrl } = yield* first.auth.startLogin("it")
+        const bringing = yield* Effect.fork(auth.finishLogin("it", yield* leadsTo(authorizationUrl)))
+        yield* eventually(() => codes(as) === round + 1)
+        yield* Fiber.interrupt(bringing)
+        yield* awaitStatus(supervisor, "it", "connected")
+        yield* first.auth.logout("it")
+        yield* awaitStatus(supervisor, "it", "needs_auth")
+      }
     })
   )
 
@@ -176,6 +202,53 @@ describe.concurrent("a login that somebody interferes with", () => {
   )
 
   live(
+    "pain 40: whose page cannot be opened goes on for whoever was given its address, and is told to who relied on the page",
+    Effect.gen(function* () {
+      const { supervise } = yield* world()
+      let tries = 0
+      const { auth } = yield* supervise(() => Effect.suspend(() => Effect.die(new Error(`no browser ${++tries}`))))
+      const { authorizationUrl } = yield* auth.startLogin("it")
+      for (const round of [1, 2]) {
+        const error = yield* Effect.timeout(Effect.flip(auth.login("it")), "10 seconds")
+        assert.strictEqual(reasonOf(error), "no_browser")
+        assert.strictEqual(tries, round)
+      }
+      const ending = yield* leadsTo(authorizationUrl)
+      assert.strictEqual((yield* auth.finishLogin("it", ending)).status, "connected")
+    })
+  )
+
+  live(
+    "pain 35: goes on when settings are changed that have nothing to do with it: still one page",
+    Effect.gen(function* () {
+      const { as, entry, somebody, supervise } = yield* world({ person: "waits" })
+      const { auth, supervisor } = yield* supervise()
+      const first = yield* Effect.fork(auth.login("it"))
+      yield* eventually(() => somebody.seen.length === 1)
+      yield* supervisor.reconcile({ servers: { it: { ...entry, timeout: 12_345 } } })
+      const second = yield* Effect.fork(auth.login("it"))
+      as.switches.person = "agrees"
+      const { state } = yield* auth.startLogin("it")
+      assert.include(somebody.opened[0], state)
+      yield* auth.finishLogin("it", yield* leadsTo(somebody.opened[0]!))
+      for (const each of [first, second]) assert.strictEqual((yield* Fiber.join(each)).status, "connected")
+      assert.strictEqual(somebody.opened.length, 1)
+    })
+  )
+
+  live(
+    "pain 36: that no client can be registered is still known after a change of other settings",
+    Effect.gen(function* () {
+      const { entry, supervise } = yield* world({ registration: "reject" })
+      const { auth, supervisor } = yield* supervise()
+      yield* Effect.flip(auth.login("it"))
+      yield* awaitStatus(supervisor, "it", "needs_client_registration")
+      yield* supervisor.reconcile({ servers: { it: { ...entry, timeout: 12_345 } } })
+      assert.strictEqual((yield* supervisor.restart("it")).status, "needs_client_registration")
+    })
+  )
+
+  live(
     "pain 38: whose client the token endpoint does not know registers anew the next time",
     Effect.gen(function* () {
       const { as, supervise } = yield* world()
@@ -199,6 +272,58 @@ describe.concurrent("a login that somebody interferes with", () => {
       yield* supervisor.reconcile({ servers: { it: { ...entry, oauth: false } } })
       yield* auth.logout("it")
       assert.deepStrictEqual(kept(stateDir), [])
+    })
+  )
+})
+
+describe.concurrent("a renewal that somebody interferes with", () => {
+  const engineFor = (entry: Effect.Effect.Success<ReturnType<typeof entryFor>>, openUrl: Person["openUrl"]) =>
+    Effect.gen(function* () {
+      const config = Option.getOrThrow(Either.getOrThrow(ServerConfig.decode("it", entry)).config)
+      const subject = subjectOf("it", config as ServerConfig.Remote)!
+      // nobody else tells what was done
+      const store = { ...makeMemory(), changes: Stream.never }
+      const clientInfo = { name: "test", version: "1" }
+      const engine = yield* Engine.make({ store, clientInfo, onEvent: () => {}, onChange: () => {} })
+      const logins = yield* Logins.make(engine, openUrl)
+      yield* logins.login(subject)
+      return { engine, logins, subject, memory: engine.memoryOf(subject) }
+    })
+
+  live(
+    "pain 34: a logout meanwhile leaves no token, neither kept nor in use",
+    Effect.gen(function* () {
+      const { as, entry, somebody } = yield* world()
+      const { engine, logins, memory, subject } = yield* engineFor(entry, somebody.openUrl)
+      as.switches.fault = (grant) => (grant === "refresh_token" ? "late" : undefined)
+      const renewal = yield* Effect.fork(Renewal.renew(engine, subject, memory.credential()?.tokens?.accessToken))
+      yield* eventually(() => as.asked("/token").length === 2)
+      yield* logins.logout(subject)
+      yield* Fiber.await(renewal)
+      assert.strictEqual(as.given("refresh_token"), 1)
+      assert.isUndefined(memory.credential())
+      assert.isTrue(Option.isNone(yield* engine.store.load(subject)))
+    })
+  )
+
+  live(
+    "the end of the supervisor waits for it, but not for ever",
+    Effect.gen(function* () {
+      const { as, entry, somebody } = yield* world()
+      const scope = yield* Scope.make()
+      const { engine, memory, subject } = yield* Scope.extend(engineFor(entry, somebody.openUrl), scope)
+      as.switches.fault = (grant) => (grant === "refresh_token" ? "never" : undefined)
+      const renewal = yield* Effect.fork(
+        Effect.flip(Renewal.renew(engine, subject, memory.credential()?.tokens?.accessToken))
+      )
+      yield* eventually(() => as.asked("/token").length === 2)
+      const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
+      assert.isBelow(Duration.toMillis(took), 10_000)
+      const error = yield* Effect.timeout(Fiber.join(renewal), "1 second")
+      assert.deepInclude(error, { _tag: "AuthError", reason: "unavailable" })
+      assert.include(error.message, "the supervisor was closed")
+      // and nobody is kept waiting for a lock
+      yield* Effect.timeout(engine.store.exclusively(subject)(Effect.void), "1 second")
     })
   )
 })

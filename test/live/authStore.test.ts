@@ -87,7 +87,7 @@ describe("kept logins", () => {
       )
       assert.isAbove(stops, 0)
     }),
-    120_000
+    240_000
   )
 
   live(
@@ -154,6 +154,9 @@ describe("kept logins", () => {
       const elsewhere = { ...login, serverUrl: "http://127.0.0.1/other" }
       yield* store.save(elsewhere, Option.some(elsewhere))
       assert.deepStrictEqual(Option.getOrThrow(yield* store.load(key)), login)
+      // the same for many at once, in the order of the question
+      const keys = [elsewhere, { ...key, server: "another" }, key]
+      assert.deepStrictEqual(yield* store.loadAll!(keys), yield* Effect.forEach(keys, store.load))
     })
   )
 

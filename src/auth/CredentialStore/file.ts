@@ -104,8 +104,8 @@ export const make = (stateDir: string): Effect.Effect<Service> =>
       })
 
     return {
-      load: (key) =>
-        Effect.map(read, ({ logins }) => Option.flatMap(Option.fromNullable(logins.find(isOf(key))), decode)),
+      load: (key) => Effect.map(read, ({ logins }) => loginIn(logins, key)),
+      loadAll: (keys) => Effect.map(read, ({ logins }) => keys.map((key) => loginIn(logins, key))),
       save: (key, credential) =>
         Effect.gen(function* () {
           const { logins } = yield* readLocked
@@ -146,6 +146,9 @@ const isOf =
     Predicate.isRecord(entry) && entry.server === server && entry.serverUrl === serverUrl
 
 const decode = Schema.decodeUnknownOption(Credential)
+
+const loginIn = (logins: ReadonlyArray<unknown>, key: Key): Option.Option<Credential> =>
+  Option.flatMap(Option.fromNullable(logins.find(isOf(key))), decode)
 
 const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException | null)?.code ?? "unknown")
 

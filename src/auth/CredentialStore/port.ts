@@ -1,3 +1,4 @@
+import * as Array from "effect/Array"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -42,6 +43,10 @@ export class StoreFailed extends Data.TaggedError("StoreFailed")<{
 export interface Service {
   /** What is kept, as it is at this moment: another process may have changed it. */
   readonly load: (key: Key) => Effect.Effect<Option.Option<Credential>, StoreFailed>
+  /** The same for several at once, in their order, where that is cheaper. Defaults to one after the other. */
+  readonly loadAll?:
+    | ((keys: ReadonlyArray<Key>) => Effect.Effect<ReadonlyArray<Option.Option<Credential>>, StoreFailed>)
+    | undefined
   /** Keeps this instead of what was there; nothing removes it. Whole, or not at all. */
   readonly save: (key: Key, credential: Option.Option<Credential>) => Effect.Effect<void, StoreFailed>
   /**
@@ -51,6 +56,22 @@ export interface Service {
   readonly exclusively: (key: Key) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreFailed, R>
   /** Says something when it begins, and each time anything may have changed, also by another process. */
   readonly changes: Stream.Stream<void>
+}
+
+/** What is kept of each of them, or that nobody knows. */
+export const loadAll = (
+  store: Service,
+  keys: ReadonlyArray<Key>
+): Effect.Effect<ReadonlyArray<Credential | "unknown" | undefined>> => {
+  if (keys.length === 0) return Effect.succeed([])
+  if (store.loadAll === undefined) {
+    return Effect.forEach(keys, (key) =>
+      Effect.orElseSucceed(Effect.map(store.load(key), Option.getOrUndefined), () => "unknown" as const)
+    )
+  }
+  return Effect.orElseSucceed(Effect.map(store.loadAll(keys), Array.map(Option.getOrUndefined)), () =>
+    keys.map(() => "unknown" as const)
+  )
 }
 
 /** Keeps logins in memory. */

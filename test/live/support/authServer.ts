@@ -9,9 +9,8 @@ import { Effect, type Scope } from "effect"
 import * as Raw from "./rawHttp.js"
 import { withTools } from "./supervised.js"
 
-/** What the token endpoint does instead of its work. */
-/** `lost` does it, and does not say so; `late` does it after a while. */
-export type Fault = "500" | "html" | "junk" | "reset" | "429" | "html400" | "lost" | "late" | "echo" | Odd
+/** What the token endpoint does instead of its work. `lost` does it, and does not say so; `late` does it after a while. */
+export type Fault = "500" | "html" | "junk" | "reset" | "429" | "html400" | "lost" | "late" | "never" | "echo" | Odd
 
 /** An answer of any kind. */
 export interface Odd {
@@ -315,6 +314,8 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
           )
         case "late":
           return setTimeout(() => work(response), 100)
+        case "never":
+          return
       }
     }
 

@@ -50,8 +50,12 @@ const attempt = <A, E>(what: string, effect: Effect.Effect<A, E>) =>
     Effect.zipRight(show(what, outcome), outcome._tag === "Left" ? show(what, Cause.pretty(outcome.left)) : Effect.void)
   )
 
-/** The person, who goes where he is told to. */
-const openUrl = (url: string) => Effect.promise(() => fetch(url).then((answer) => answer.text())).pipe(Effect.asVoid)
+/** The person, who goes where he is told to, and tells everybody what he sees there. */
+const openUrl = (url: string) =>
+  Effect.flatMap(
+    Effect.promise(() => fetch(url).then((answer) => answer.text())),
+    (text) => show("a page", text)
+  )
 
 const program = Effect.gen(function* () {
   const oauth = { callbackPort: Number(port), clientId: "configured", clientSecret }
@@ -88,7 +92,14 @@ const program = Effect.gen(function* () {
   yield* show("the supervisor", supervisor)
   yield* show("the logins", auth)
   yield* show("everything", Context.getOption(context, McpAuth.McpAuth).pipe(Option.isSome))
-  yield* attempt("logout", Effect.void)
+  yield* attempt("logout", auth.logout("it"))
+  yield* attempt("status", auth.status("it"))
+  yield* attempt("a login after it", auth.login("it"))
+  yield* attempt("changes", Stream.runCollect(Stream.interruptAfter(supervisor.changes, "200 millis")))
+  yield* attempt("catalog changes", Stream.runCollect(Stream.interruptAfter(supervisor.catalogChanges, "200 millis")))
+  yield* attempt("a resource", Effect.timeout(supervisor.readResource("it", "it://nothing"), "1 second"))
+  yield* attempt("a plan", supervisor.plan({ servers: { it: { ...servers.it, timeout: 1000 } } }))
+  yield* attempt("all events", Stream.runCollect(Stream.interruptAfter(supervisor.eventsFrom(1), "200 millis")))
 }).pipe(Effect.scoped, Effect.withTracer(tracer))
 
 const logger = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.prettyLogger({ colors: false })))

@@ -1,0 +1,62 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as CredentialFailure from "../../src/connection/credentialFailure.js"
+import { exchange, type Refused } from "../../src/connection/HttpExchange.js"
+import {
+  AuthError,
+  AuthRequired,
+  ConnectionClosed,
+  type ConnectionError,
+  RegistrationRequired
+} from "../../src/domain/Errors.js"
+
+const server = "it"
+const scrub = (text: string) => text.replaceAll("canary", "[hidden]")
+
+const failures: ReadonlyArray<ConnectionError> = [
+  new AuthError({ server, reason: "refused", detail: "it said canary" }),
+  new AuthRequired({ server, reason: "because of canary", scope: "read canary", login: false }),
+  new RegistrationRequired({ server, detail: "register at https://host.example/?key=canary" })
+]
+
+describe("the words of those who bring credentials", () => {
+  for (const failure of failures) {
+    it(`hold no secret: ${failure._tag}`, () => {
+      const clean = CredentialFailure.scrubbed(scrub)(failure)
+      assert.strictEqual(clean._tag, failure._tag)
+      assert.strictEqual(clean.message, scrub(failure.message))
+      assert.notInclude(JSON.stringify(clean), "canary")
+    })
+
+    it(`hold none when a request is denied: ${failure._tag}`, () => {
+      const told: Array<Refused> = []
+      const request = {
+        method: "POST" as const,
+        url: new URL("https://host.example"),
+        headers: {},
+        body: undefined,
+        inSession: false,
+        expects: "answer" as const
+      }
+      exchange(
+        { server, scrub, scrubBeginning: scrub, login: true },
+        {
+          request: (_, handler) => {
+            handler.denied?.(failure, true)
+            return () => {}
+          }
+        },
+        request,
+        { message: () => {}, end: () => {}, refused: (refused) => void told.push(refused), broken: () => {} }
+      )
+      assert.strictEqual(told.length, 1)
+      assert.notInclude(JSON.stringify(told[0]?.failure.reason), "canary")
+    })
+  }
+
+  it("are left alone where they are not theirs", () => {
+    const closed = new ConnectionClosed({ server, detail: "over" })
+    assert.strictEqual(CredentialFailure.scrubbed(scrub)(closed), closed)
+    const plain = new AuthRequired({ server, reason: "because", login: true })
+    assert.deepStrictEqual(CredentialFailure.scrubbed(scrub)(plain), plain)
+  })
+})
