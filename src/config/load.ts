@@ -18,6 +18,7 @@ import { pathsOf, type Surroundings } from "./Host.js"
 import { placeholdersOf, type Values } from "./interpolate.js"
 import * as Layer from "./Layer.js"
 import { type Candidate, candidates, projectDirectories } from "./locations.js"
+import { urlOf } from "./openParts.js"
 import * as Organisation from "./Organisation.js"
 import { resolve } from "./resolve.js"
 import * as Text from "./Text.js"
@@ -148,9 +149,9 @@ const organisationLayer = (surroundings: Surroundings, kept: Option.Option<strin
   Option.match(Option.all([Organisation.addressOf(surroundings), kept]), {
     onNone: () => [],
     onSome: ([url, document]) => {
-      // the rest of an address may hold a password
+      // the rest of an address may hold a password, and a part of its path a key
       const { origin, pathname } = new URL(url)
-      const name = `${origin}${pathname}`
+      const name = urlOf(`${origin}${pathname}`)
       const text: Text.Text = { name, format: "json", text: document }
       const layer: Layer.Layer = { kind: "organisation", name, directory: surroundings.cwd, text }
       return [{ layer, realPath: "", content: Content.read(layer, text) }]
