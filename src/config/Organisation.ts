@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import { codeOf } from "../system/wholeFile.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
 
@@ -96,7 +97,7 @@ const fetchText = (url: string): Effect.Effect<string, string> =>
         await dispatcher.destroy()
       }
     },
-    catch: (error) => (error instanceof Refused ? error.message : Files.codeOf(error))
+    catch: (error) => (error instanceof Refused ? error.message : codeOf(error))
   }).pipe(Effect.timeoutFail({ duration: budget, onTimeout: () => "no answer in time" }))
 
 class Refused extends Error {}
