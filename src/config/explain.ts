@@ -1,11 +1,13 @@
 /**
  * Where each value of the configuration comes from, without showing what is secret.
  */
+import type { InvalidConfig } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
 import type { Server } from "./combine.js"
 import { type LayerKind, place, showable } from "./Layer.js"
 import type { Snapshot } from "./load.js"
 import { openValue, showSetting } from "./openValue.js"
+import { isSwitchedOff } from "./resolve.js"
 import * as Tree from "./Tree.js"
 
 /**
@@ -51,18 +53,19 @@ export const explain = ({ combined, desired }: Snapshot): Explanation => ({
   servers: combined.servers
     .filter(({ name }) => isOwn(desired.servers, name) || isOwn(desired.unreadable, name))
     .map((server) => {
-      const issues = isOwn(desired.unreadable, server.name) ? desired.unreadable![server.name]!.issues : []
-      const state = server.untrusted ? "untrusted" : issues.length > 0 ? "invalid" : stateOf(server)
-      return { name: server.name, state, values: entryValues(server.entry.tree), issues }
+      const error = isOwn(desired.unreadable, server.name) ? desired.unreadable![server.name] : undefined
+      const state = stateOf(server, error)
+      return { name: server.name, state, values: entryValues(server.entry.tree), issues: error?.issues ?? [] }
     }),
   settings: combined.settings === undefined ? [] : settingValues(combined.settings)
 })
 
 const isOwn = (record: object | undefined, name: string): boolean => record !== undefined && Object.hasOwn(record, name)
 
-const stateOf = ({ entry }: Server): "enabled" | "disabled" => {
-  const { tree } = Tree.find(entry.tree, ["enabled"])
-  return tree._tag === "Leaf" && tree.value === false ? "disabled" : "enabled"
+const stateOf = ({ entry, untrusted }: Server, error: InvalidConfig | undefined): ExplainedServer["state"] => {
+  if (untrusted) return "untrusted"
+  if (error !== undefined) return error.disabled === true ? "disabled" : "invalid"
+  return isSwitchedOff(entry.tree) ? "disabled" : "enabled"
 }
 
 const entryValues = (tree: Tree.Tree): ReadonlyArray<ExplainedValue> => {
