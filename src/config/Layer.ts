@@ -54,6 +54,9 @@ export const ofFile = (kind: LayerKind, text: Text): Layer => ({
 /** Whether somebody has to approve of what it says: a project's files came with the project. */
 export const needsTrust = ({ kind }: Layer): boolean => kind === "project" || kind === "projectDirectory"
 
+/** Whether it says what somebody else wrote. */
+export const isForeign = (layer: Layer): boolean => needsTrust(layer) || layer.kind === "organisation"
+
 export const place = (origin: Origin): Place => {
   const { text } = origin.layer
   return text === undefined ? { file: origin.layer.name } : placeOf(text, offsetOf(origin))
