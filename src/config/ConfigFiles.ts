@@ -23,6 +23,7 @@ import * as Organisation from "./Organisation.js"
 import * as Trust from "./trust.js"
 
 export { type Client, clients } from "./clients.js"
+export type { Edited } from "./edit.js"
 export type { ExplainedServer, ExplainedValue, Explanation } from "./explain.js"
 export type { Host } from "./Host.js"
 export type { Imported } from "./importFrom.js"
@@ -153,26 +154,7 @@ export const following = (options: Options, watch: boolean) =>
  * @since 0.1.0
  * @category models
  */
-export interface EditOptions extends Host {
-  /** Where a new server is written. Defaults to the project's file if there is one, else the user's own. */
-  readonly scope?: "project" | "global" | undefined
-  /** Exactly this file, relative to `cwd`. Defaults to the one that `scope` names, or the highest that has the server. */
-  readonly file?: string | undefined
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Edited {
-  readonly file: string
-  /** Whether the file says something else now. */
-  readonly changed: boolean
-  /** A copy of what was there, in the state directory; absent if there was nothing. */
-  readonly backup?: string | undefined
-  /** Other places that have a word about the server. */
-  readonly alsoIn: ReadonlyArray<string>
-}
+export interface EditOptions extends Host, Edit.Where {}
 
 const placeOf = ({ file, scope, ...host }: EditOptions) => {
   const where = surroundings({ ...host, files: [...(host.files ?? []), ...(file === undefined ? [] : [file])] })
@@ -190,7 +172,7 @@ export const add = (
   name: string,
   entry: ServerConfig.Input,
   options: EditOptions = {}
-): Effect.Effect<Edited, ServerExists | InvalidConfig | EditRefused> =>
+): Effect.Effect<Edit.Edited, ServerExists | InvalidConfig | EditRefused> =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
     return Edit.add(where, { name, entry }, target)
@@ -202,7 +184,10 @@ export const add = (
  * @since 0.1.0
  * @category editing
  */
-export const remove = (name: string, options: EditOptions = {}): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
+export const remove = (
+  name: string,
+  options: EditOptions = {}
+): Effect.Effect<Edit.Edited, ServerNotFound | EditRefused> =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
     return Edit.remove(where, name, target)
@@ -215,8 +200,10 @@ export const remove = (name: string, options: EditOptions = {}): Effect.Effect<E
  * @since 0.1.0
  * @category editing
  */
-export const enable = (name: string, options: EditOptions = {}): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
-  turn(name, true, options)
+export const enable = (
+  name: string,
+  options: EditOptions = {}
+): Effect.Effect<Edit.Edited, ServerNotFound | EditRefused> => turn(name, true, options)
 
 /**
  * Switches a server off, likewise.
@@ -224,8 +211,10 @@ export const enable = (name: string, options: EditOptions = {}): Effect.Effect<E
  * @since 0.1.0
  * @category editing
  */
-export const disable = (name: string, options: EditOptions = {}): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
-  turn(name, false, options)
+export const disable = (
+  name: string,
+  options: EditOptions = {}
+): Effect.Effect<Edit.Edited, ServerNotFound | EditRefused> => turn(name, false, options)
 
 const turn = (name: string, enabled: boolean, options: EditOptions) =>
   Effect.suspend(() => {

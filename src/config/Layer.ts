@@ -3,7 +3,7 @@
  */
 import { dirname } from "node:path"
 import type { Issue } from "../domain/Issue.js"
-import { looksLikeName } from "../domain/ServerConfig/decode.js"
+import { looksLikeName } from "../domain/looksLikeName.js"
 import { type Place, placeOf, type Text } from "./Text.js"
 import { offsetOf, type Origin, type Path, pathOf } from "./Tree.js"
 
@@ -54,6 +54,9 @@ export const ofFile = (kind: LayerKind, text: Text): Layer => ({
 /** Whether somebody has to approve of what it says: a project's files came with the project. */
 export const needsTrust = ({ kind }: Layer): boolean => kind === "project" || kind === "projectDirectory"
 
+/** Whether it says what somebody else wrote. */
+export const isForeign = (layer: Layer): boolean => needsTrust(layer) || layer.kind === "organisation"
+
 export const place = (origin: Origin): Place => {
   const { text } = origin.layer
   return text === undefined ? { file: origin.layer.name } : placeOf(text, offsetOf(origin))
@@ -66,8 +69,11 @@ export const issueAt = (origin: Origin, issue: Omit<Issue, "path">, rest: Path =
   ...place(origin)
 })
 
-/** A path that ends before the first key within a server's entry that does not look like one: it may hold a value. */
+/** A path that ends before the first key that does not look like one: it may be a value. A server's name is for all to see. */
 export const showable = (path: Path): Path => {
-  const end = path.findIndex((step, index) => index > 1 && !looksLikeName(step))
+  const isServer = typeof path[0] === "string" && serverKeys.has(path[0])
+  const end = path.findIndex((step, index) => !(isServer && index === 1) && !looksLikeName(step))
   return end === -1 ? path : path.slice(0, end)
 }
+
+const serverKeys: ReadonlySet<string> = new Set(["mcp", "mcpServers", "servers", "mcp_servers"])

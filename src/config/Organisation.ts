@@ -4,11 +4,19 @@
 import { join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import type { Issue } from "../domain/Issue.js"
+import * as StateFile from "../system/stateFile.js"
+import { codeOf } from "../system/wholeFile.js"
+import * as Content from "./Content.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
+import type { Layer } from "./Layer.js"
+import { urlOf } from "./openParts.js"
+import type { Text } from "./Text.js"
 
 const version = 1
 
@@ -23,6 +31,9 @@ const Kept = Schema.parseJson(
 )
 
 const maxBytes = 1024 * 1024
+
+/** A character of it may take several where it is kept. */
+const maxKept = 8 * maxBytes
 
 /** How long an answer may take. */
 const budget = "5 seconds"
@@ -44,11 +55,25 @@ export const addressOf = ({ env }: Pick<Surroundings, "env">): Option.Option<str
 export const kept = (surroundings: Surroundings): Effect.Effect<Option.Option<string>> =>
   Effect.gen(function* () {
     const url = yield* addressOf(surroundings)
-    const found = yield* Files.readText(fileIn(surroundings.stateDir), 4 * maxBytes)
+    const found = yield* Files.readText(fileIn(surroundings.stateDir), maxKept)
     if (found._tag !== "Found") return Option.none()
     const copy = yield* Schema.decode(Kept)(found.text)
     return copy.url === url ? Option.some(copy.text) : Option.none()
   }).pipe(Effect.orElseSucceed(() => Option.none()))
+
+/** The document as a layer, and what it says. */
+export const layerOf = (
+  { cwd }: Pick<Surroundings, "cwd">,
+  url: string,
+  document: string
+): { readonly layer: Layer; readonly content: Either.Either<Content.Content, ReadonlyArray<Issue>> } => {
+  // the rest of an address may hold a password, and a part of its path a key
+  const { origin, pathname } = new URL(url)
+  const name = urlOf(`${origin}${pathname}`)
+  const text: Text = { name, format: "json", text: document }
+  const layer: Layer = { kind: "organisation", name, directory: cwd, text }
+  return { layer, content: Content.read(layer, text) }
+}
 
 /** Asks for the document and keeps it. Whether there is one; whatever goes wrong is a word in the log. */
 export const refresh = (surroundings: Surroundings): Effect.Effect<boolean> =>
@@ -56,9 +81,13 @@ export const refresh = (surroundings: Surroundings): Effect.Effect<boolean> =>
     const url = yield* addressOf(surroundings)
     const text = yield* fetchText(url)
     // what a proxy or a login page says instead must not replace what was there
-    if (!isDocument(text)) return yield* Effect.fail("no such document")
+    const { content } = layerOf(surroundings, url, text)
+    if (!isDocument(text) || Either.isLeft(content)) return yield* Effect.fail("no such document")
+    const file = fileIn(surroundings.stateDir)
+    const before = yield* StateFile.read(file, maxKept)
+    if (before._tag === "Newer") return yield* Effect.fail("a newer version of this program keeps it")
     const copy = { version, url, fetchedAt: yield* Clock.currentTimeMillis, text } as const
-    yield* Files.write(fileIn(surroundings.stateDir), yield* Schema.encode(Kept)(copy), 0o600)
+    yield* StateFile.write(file, yield* Schema.encode(Kept)(copy))
     return true
   }).pipe(
     Effect.catchAll((error) =>
@@ -96,7 +125,7 @@ const fetchText = (url: string): Effect.Effect<string, string> =>
         await dispatcher.destroy()
       }
     },
-    catch: (error) => (error instanceof Refused ? error.message : Files.codeOf(error))
+    catch: (error) => (error instanceof Refused ? error.message : codeOf(error))
   }).pipe(Effect.timeoutFail({ duration: budget, onTimeout: () => "no answer in time" }))
 
 class Refused extends Error {}

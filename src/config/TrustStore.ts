@@ -7,6 +7,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Secrets from "../domain/Secrets.js"
+import { create } from "../system/wholeFile.js"
 import type { Content } from "./Content.js"
 import * as Files from "./files.js"
 import * as Tree from "./Tree.js"
@@ -169,7 +170,7 @@ const makeKey = (stateDir: string): Effect.Effect<string, string> =>
     const found = yield* Effect.either(textOf(path))
     if (found._tag === "Left") {
       if (found.left === "unreadable") return yield* Effect.fail("trust.key cannot be read")
-      yield* Files.create(path, JSON.stringify({ version, key: randomBytes(32).toString("hex") }))
+      yield* create(path, JSON.stringify({ version, key: randomBytes(32).toString("hex") }))
     }
     const { key } = yield* Effect.mapError(
       Effect.flatMap(textOf(path), Schema.decode(Key)),

@@ -29,11 +29,11 @@ export interface Refused {
 /** The keys that hold servers, the one that holds most likely first. */
 const mapKeys: ReadonlyArray<MapPath> = [["mcp", "servers"], ["mcp"], ["mcpServers"], ["servers"], ["mcp_servers"]]
 
-/** The text with the change made. A byte order mark stays. */
-export const change = (name: string, raw: string, wanted: Change): Either.Either<string, Refused> =>
+/** The text with the change made; of a file that is not there, the first one. A byte order mark stays. */
+export const change = (name: string, raw: string | undefined, wanted: Change): Either.Either<string, Refused> =>
   Either.gen(function* () {
-    const text = Text.make(name, raw)
-    const mark = raw.slice(0, raw.length - text.text.length)
+    const text = Text.make(name, raw ?? "")
+    const mark = (raw ?? "").slice(0, (raw ?? "").length - text.text.length)
     const before = yield* read(text, "it cannot be read: correct it first")
     if (!Predicate.isRecord(before)) return yield* refuse("it is no object")
     const maps = mapsIn(before)
@@ -45,7 +45,7 @@ export const change = (name: string, raw: string, wanted: Change): Either.Either
     if (wanted._tag === "Remove" && holding.length === 0) return yield* refuse(`it has no server "${wanted.name}"`)
     const target: MapPath = maps[0] ?? ["mcp"]
     const edit = text.format === "toml" ? editToml : editJson
-    const edited = edit(text.text, wanted, holding, target)
+    const edited = edit(raw === undefined ? undefined : text.text, wanted, holding, target)
     if (edited === undefined) return yield* refuse(cannot)
     const after = yield* read({ ...text, text: edited }, cannot)
     const model = structuredClone(before)

@@ -9,14 +9,12 @@ import * as Option from "effect/Option"
 import { defined } from "../domain/defined.js"
 import { EditRefused, type InvalidConfig, ServerExists, ServerNotFound } from "../domain/Errors.js"
 import { nearest } from "../domain/nearest.js"
-import * as Secrets from "../domain/Secrets.js"
-import * as ServerConfig from "../domain/ServerConfig.js"
 import { type Change, change } from "./change.js"
+import { checkedEntry } from "./checkedEntry.js"
 import * as Content from "./Content.js"
 import * as Entry from "./Entry.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
-import { hasPlaceholder } from "./interpolate.js"
 import * as Layer from "./Layer.js"
 import { load, type Snapshot } from "./load.js"
 import { globalFiles } from "./locations.js"
@@ -26,18 +24,26 @@ import * as TrustStore from "./TrustStore.js"
 
 const maxBytes = 8 * 1024 * 1024
 
-export interface EditOptions {
-  /** Where to write; without it, the project's file if there is one, else the global one. */
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Where {
+  /** Where a new server is written. Defaults to the project's file if there is one, else the user's own. */
   readonly scope?: "project" | "global" | undefined
-  /** Exactly this file. */
+  /** Exactly this file, relative to `cwd`. Defaults to the one that `scope` names, or the highest that has the server. */
   readonly file?: string | undefined
 }
 
+/**
+ * @since 0.1.0
+ * @category models
+ */
 export interface Edited {
   readonly file: string
   /** Whether the file says something else now. */
   readonly changed: boolean
-  /** A copy of what was there, if there was something. */
+  /** A copy of what was there, in the state directory; absent if there was nothing. */
   readonly backup?: string | undefined
   /** Other places that have a word about the server. */
   readonly alsoIn: ReadonlyArray<string>
@@ -48,11 +54,10 @@ type Add = Extract<Change, { readonly _tag: "Add" }>
 export const add = (
   surroundings: Surroundings,
   { entry, name }: Pick<Add, "entry" | "name">,
-  options: EditOptions
+  options: Where
 ): Effect.Effect<Edited, ServerExists | InvalidConfig | EditRefused> =>
   Effect.gen(function* () {
-    const plain = revealed(entry) as Add["entry"]
-    yield* checked(name, plain)
+    const plain = yield* checkedEntry(name, entry)
     const snapshot = yield* load(surroundings, {})
     const isDefined = snapshot.combined.servers.some(
       (server) => server.name === name && Entry.isDefinition(server.entry)
@@ -65,12 +70,17 @@ export const add = (
 export const remove = (
   surroundings: Surroundings,
   name: string,
-  options: EditOptions
+  options: Where
 ): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
   Effect.gen(function* () {
     const snapshot = yield* load(surroundings, {})
     const target = yield* declaring(surroundings, snapshot, name, options)
-    if (target === undefined) return yield* cannotChange(snapshot, name)
+    if (target === undefined) {
+      const isNamed = options.file !== undefined || options.scope !== undefined
+      return yield* isNamed
+        ? notIn(snapshot, name, targetFor(surroundings, snapshot, options).file)
+        : cannotChange(snapshot, name)
+    }
     return yield* write(surroundings, target, { _tag: "Remove", name }, others(snapshot, name, target.file))
   })
 
@@ -78,7 +88,7 @@ export const turn = (
   surroundings: Surroundings,
   name: string,
   enabled: boolean,
-  options: EditOptions
+  options: Where
 ): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
   Effect.gen(function* () {
     const snapshot = yield* load(surroundings, {})
@@ -106,7 +116,7 @@ const asTarget = ({ kind, name }: Pick<Layer.Layer, "kind" | "name">): Target =>
 }
 
 /** Where a server is written that is not written anywhere yet. */
-const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { file, scope }: EditOptions): Target => {
+const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { file, scope }: Where): Target => {
   if (file !== undefined)
     return asTarget(reads.find(({ layer }) => layer.name === file)?.layer ?? { kind: "file", name: file })
   const present = (...kinds: ReadonlyArray<Layer.LayerKind>) =>
@@ -137,15 +147,17 @@ const declaring = (
   surroundings: Surroundings,
   snapshot: Snapshot,
   name: string,
-  options: EditOptions
+  options: Where
 ): Effect.Effect<Target | undefined, ServerNotFound | EditRefused> => {
+  const asked =
+    options.file === undefined && options.scope === undefined
+      ? undefined
+      : targetFor(surroundings, snapshot, options).file
   const found = declarations(snapshot, name)
   if (found.length > 0) {
-    const asked =
-      options.file === undefined && options.scope === undefined
-        ? undefined
-        : targetFor(surroundings, snapshot, options).file
-    const layer = found
+    // who names a file means what is in it, approved of or not
+    const all = asked === undefined ? found : snapshot.judged.filter(({ content }) => content.servers.has(name))
+    const layer = all
       .map(({ content }) => content.layer)
       .findLast(({ kind, name }) => editable.includes(kind) && (asked === undefined || name === asked))
     // a project's file that was also named explicitly is still a project's file
@@ -170,24 +182,9 @@ const cannotChange = (snapshot: Snapshot, name: string): EditRefused => {
   })
 }
 
-/** What is wrong with an entry is said before it is written. With variables in it, that shows when they are known. */
-const checked = (name: string, entry: object): Effect.Effect<void, InvalidConfig> => {
-  const texts = JSON.stringify(entry)
-  return Either.match(ServerConfig.decode(name, entry), {
-    onLeft: (error) => (hasPlaceholder(texts) ? Effect.void : Effect.fail(error)),
-    onRight: () => Effect.void
-  })
-}
-
-const revealed = (value: unknown): unknown => {
-  if (Secrets.isText(value)) return Secrets.reveal(value)
-  if (Array.isArray(value)) return value.map(revealed)
-  if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, item]) => item !== undefined)
-      .map(([key, item]) => [key, revealed(item)])
-  )
+const notIn = (snapshot: Snapshot, name: string, file: string): EditRefused => {
+  const places = declarations(snapshot, name).map(({ content }) => content.layer.name)
+  return new EditRefused({ file, reason: `it has no server "${name}"; that is in ${places.join(", ")}`, issues: [] })
 }
 
 /** How often somebody else may change the file while we do. */
@@ -212,7 +209,7 @@ const write = (
       const before = yield* readNow
       if (target.isProject && wanted._tag !== "Remove" && alsoIn.length > 0) yield* refuseUntrusted(before)
       const after = yield* Effect.mapError(
-        change(target.file, before ?? "", wanted),
+        change(target.file, before, wanted),
         ({ issues, reason }) => new EditRefused({ file: target.file, reason, issues })
       )
       const backup = before === undefined || after === before ? undefined : join(stateDir, "backups", backupName(file))

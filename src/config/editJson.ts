@@ -2,25 +2,36 @@
  * Changes in JSON and JSONC that touch nothing else: comments, order, spacing and line ends stay as they are, and taking away
  * what was added gives back what was there, byte for byte.
  */
-import { createScanner, findNodeAtLocation, type Node, parseTree, type SyntaxKind } from "jsonc-parser"
+import { createScanner, findNodeAtLocation, getNodeValue, type Node, parseTree, type SyntaxKind } from "jsonc-parser"
 import type { Change, MapPath } from "./change.js"
 import { jsonOptions } from "./parseJson.js"
 
 /** The text after it; nothing where that cannot be done. */
 export const editJson = (
-  text: string,
+  /** Absent for a file that is not there. */
+  given: string | undefined,
   change: Change,
   /** The objects that have this server. */
   holding: ReadonlyArray<MapPath>,
   /** The object for a new one, which may not be there. */
   target: MapPath
 ): string | undefined => {
-  if (text.trim() === "") return change._tag === "Remove" ? undefined : fresh(text, change, target)
+  const text = given ?? ""
+  if (text.trim() === "") {
+    if (change._tag === "Remove") return undefined
+    const entry = change._tag === "Add" ? change.entry : { enabled: change.enabled }
+    const document = fresh(text, target, change.name, entry)
+    // the empty line before it tells later what was there: a file with nothing in it
+    return given === undefined ? document : text + eolOf(text) + document
+  }
   switch (change._tag) {
     case "Add":
       return add(text, target, change.name, change.entry)
     case "Remove":
-      return holding.reduce<string | undefined>((left, path) => left && remove(left, [...path, change.name]), text)
+      return (
+        emptied(text, holding, change.name) ??
+        holding.reduce<string | undefined>((left, path) => left && remove(left, [...path, change.name]), text)
+      )
     case "Switch":
       return holding[0] === undefined
         ? add(text, target, change.name, { enabled: change.enabled })
@@ -28,11 +39,19 @@ export const editJson = (
   }
 }
 
-const fresh = (text: string, change: Exclude<Change, { _tag: "Remove" }>, target: MapPath): string => {
-  const entry = change._tag === "Add" ? change.entry : { enabled: change.enabled }
-  const document = target.reduceRight<unknown>((value, key) => ({ [key]: value }), { [change.name]: entry })
+/** A whole document with one server in it. */
+const fresh = (text: string, target: MapPath, name: string, entry: unknown): string => {
+  const document = target.reduceRight<unknown>((value, key) => ({ [key]: value }), { [name]: entry })
   const eol = eolOf(text)
   return JSON.stringify(document, null, 2).replaceAll("\n", eol) + eol
+}
+
+/** What was there before, if all of the document came with this server. */
+const emptied = (text: string, [path]: ReadonlyArray<MapPath>, name: string): string | undefined => {
+  const [, blank, eol, document] = /^(\s*?)(\r?\n)(\{[^]*)$/.exec(text) ?? []
+  if (path === undefined || blank === undefined || eol !== eolOf(text)) return undefined
+  const entry = nodeAt(text, [...path, name])
+  return entry !== undefined && document === fresh(text, path, name, getNodeValue(entry)) ? blank : undefined
 }
 
 const nodeAt = (text: string, path: ReadonlyArray<string>): Node | undefined => {

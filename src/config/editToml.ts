@@ -7,11 +7,12 @@ import { type Item, outline } from "./tomlOutline.js"
 
 /** The text after it; nothing where that cannot be done. */
 export const editToml = (
-  text: string,
+  given: string | undefined,
   change: Change,
   holding: ReadonlyArray<MapPath>,
   target: MapPath
 ): string | undefined => {
+  const text = given ?? ""
   switch (change._tag) {
     case "Add":
       return append(text, target, change.name, change.entry)

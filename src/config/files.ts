@@ -1,13 +1,12 @@
 /**
- * Files as this room needs them: read with bounds, written whole or not at all.
+ * Files as this room needs them: read and found with bounds, and never lost to a crash.
  */
-import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
-import { chmod, link, mkdir, open, realpath, rename, rm, stat } from "node:fs/promises"
-import { dirname } from "node:path"
+import { open, readlink, realpath, stat } from "node:fs/promises"
+import { basename, dirname, join, resolve } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
+import { codeOf, replace } from "../system/wholeFile.js"
 
 export type Found =
   | { readonly _tag: "Absent" }
@@ -64,59 +63,43 @@ const reasons: Record<string, string> = {
 
 export const reasonOf = (code: string): string => reasons[code] ?? `a file that cannot be read (${code})`
 
-/** Where a path leads, through all links. Of what is not there, the path itself. */
-export const realPath = (path: string): Effect.Effect<string> =>
-  Effect.orElseSucceed(
-    Effect.tryPromise(() => realpath(path)),
-    () => path
-  )
-
 /**
- * Puts a text in place of a file. It keeps the permissions of the one that is there; a new one has those given. What is there
- * stays whole until the new one is. Fails with what the system calls the error.
+ * Where a path leads, through all links. Of what is not there, where it would be made: a link that leads to nothing yet is
+ * still a link.
  */
+export const realPath = (path: string): Effect.Effect<string> =>
+  bounded(
+    Effect.promise(() => leadsTo(path, maxLinks)),
+    path
+  )
+
+/** Whether there is something of that name. A disk that does not answer has nothing. */
+export const exists = (path: string): Effect.Effect<boolean> =>
+  bounded(
+    Effect.promise(() =>
+      stat(path).then(
+        () => true,
+        () => false
+      )
+    ),
+    false
+  )
+
+const bounded = <A>(effect: Effect.Effect<A>, otherwise: A): Effect.Effect<A> =>
+  effect.pipe(Effect.disconnect, Effect.timeoutOption(budget), Effect.map(Option.getOrElse(() => otherwise)))
+
+/** More links than any system follows. */
+const maxLinks = 40
+
+const leadsTo = async (path: string, links: number): Promise<string> => {
+  const real = await realpath(path).catch(() => undefined)
+  if (real !== undefined) return real
+  const target = links === 0 ? undefined : await readlink(path).catch(() => undefined)
+  if (target !== undefined) return leadsTo(resolve(dirname(path), target), links - 1)
+  const directory = dirname(path)
+  return directory === path ? path : join(await leadsTo(directory, links), basename(path))
+}
+
+/** Puts a text in place of a file. It keeps the permissions of the one that is there; a new one has those given. */
 export const write = (path: string, text: string, mode: number): Effect.Effect<void, string> =>
-  placed(path, text, async (temporary) => {
-    const before = await stat(path).catch(() => undefined)
-    await chmod(temporary, before === undefined ? mode : before.mode & 0o7777)
-    await rename(temporary, path)
-  })
-
-/** Makes a file unless there is one, which then stays. Whether it was made. */
-export const create = (path: string, text: string): Effect.Effect<boolean, string> =>
-  placed(path, text, (temporary) =>
-    link(temporary, path).then(
-      () => true,
-      (error) => (codeOf(error) === "EEXIST" ? false : Promise.reject(error))
-    )
-  )
-
-/** Not to be interrupted: what was begun would go on, and might overtake what comes later. */
-const placed = <A>(path: string, text: string, place: (temporary: string) => Promise<A>): Effect.Effect<A, string> =>
-  Effect.uninterruptible(
-    Effect.tryPromise({
-      try: async () => {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-        const temporary = `${path}.${randomUUID()}.tmp`
-        try {
-          const file = await open(temporary, "wx", 0o600)
-          try {
-            await file.writeFile(text)
-            await file.sync()
-          } finally {
-            await file.close()
-          }
-          return await place(temporary)
-        } finally {
-          await rm(temporary, { force: true })
-        }
-      },
-      catch: codeOf
-    })
-  )
-
-export const remove = (path: string): Effect.Effect<void> =>
-  Effect.ignore(Effect.tryPromise({ try: () => rm(path, { force: true }), catch: codeOf }))
-
-export const codeOf = (error: unknown): string =>
-  Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "unknown"
+  replace(path, text, { mode, keepMode: true, durable: true })

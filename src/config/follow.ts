@@ -1,6 +1,7 @@
 /**
  * A configuration that is followed while its files change. What runs is always one that was good as a whole.
  */
+import { isDeepStrictEqual } from "node:util"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -12,7 +13,7 @@ import type { InvalidConfig } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
 import * as DirectoryWatch from "./DirectoryWatch.js"
 import type { Surroundings } from "./Host.js"
-import { isForeign, load, type Program, rejection, type Snapshot } from "./load.js"
+import { isForeign, load, type Program, rejection, remember, type Snapshot } from "./load.js"
 import * as Organisation from "./Organisation.js"
 
 /** Changes come in groups: a file is emptied, written, renamed. After this long without another, it is looked at. */
@@ -35,8 +36,9 @@ export interface Following {
   /** What came of files that were no use from the start, and were left out. */
   readonly problems: ReadonlyArray<InvalidConfig>
   /**
-   * Waits for the next change and has it applied: `rejected` where the files are no use, and what was before goes on. What is
-   * applied comes in the order in which it was read.
+   * Waits for the next change and has it applied: `rejected` where the files are no use, and what was before goes on. Where
+   * only files of others are, they are told of, and what they said before goes on beside the rest. What is applied comes in
+   * the order in which it was read.
    */
   readonly next: (apply: Apply) => Effect.Effect<void>
   /** Reads everything again, now, and has it applied if it is another. */
@@ -59,29 +61,40 @@ export const follow = ({
 }: FollowOptions): Effect.Effect<Following, InvalidConfig, Scope.Scope> =>
   Effect.gen(function* () {
     const first = yield* load(surroundings, program)
-    const fatal = Array.from(first.broken).filter(([name]) => !isForeign(first, name))
-    if (fatal.length > 0) return yield* rejection(fatal.map(([, issues]) => issues))
+    const fatal = brokenOf(first, isOwn)
+    if (fatal.size > 0) return yield* rejection(fatal.values())
     if (first.desired.rejected !== undefined) return yield* first.desired.rejected
 
     const one = yield* Effect.makeSemaphore(1)
     let good = first
     let seen = first.seen
+    let told = brokenOf(first, isForeign)
+    let remembered = remember(new Map(), first)
 
-    const judge = (next: Snapshot): Desired => {
-      const issues = [...newlyBroken(good, next), ...emptied(good, next)]
-      if (issues.length > 0) return { rejected: rejection([issues]) }
+    /** What is to be applied, one after the other. */
+    const judge = (next: Snapshot): ReadonlyArray<Desired> => {
+      remembered = remember(remembered, next)
+      const own = [...brokenOf(next, isOwn).values(), emptied(good, next)].flat()
+      if (own.length > 0) return [{ rejected: rejection([own]) }]
+      const foreign = brokenOf(next, isForeign)
+      const news = Array.from(foreign).filter(([name, issues]) => !isDeepStrictEqual(told.get(name), issues))
+      told = foreign
+      const reports = news.length === 0 ? [] : [{ rejected: rejection(news.map(([, issues]) => issues)) }]
       if (next.desired.rejected === undefined) good = next
-      return next.desired
+      const isReportAll = reports.length > 0 && same(without(seen, foreign), without(next.seen, foreign))
+      return isReportAll ? reports : [...reports, next.desired]
     }
 
-    const read = load(surroundings, program)
+    // what others have broken is as it was before
+    const read = Effect.suspend(() => load(surroundings, program, remembered))
 
     /** Whether it is another. What was seen was also applied. */
     const accept = (next: Snapshot, apply: Apply): Effect.Effect<boolean> =>
       Effect.suspend(() => {
         if (same(seen, next.seen)) return Effect.succeed(false)
+        const changes = judge(next)
         seen = next.seen
-        return Effect.as(apply(judge(next)), true)
+        return Effect.as(Effect.forEach(changes, apply, { discard: true }), true)
       }).pipe(Effect.uninterruptible)
 
     const reload = (apply: Apply) =>
@@ -144,16 +157,22 @@ const same = (before: Seen, after: Seen): boolean =>
 const vanished = (before: Seen, after: Seen): boolean =>
   Array.from(before).some(([path, said]) => said !== "" && after.get(path) === "")
 
-/** A file that came with a project and never was any good is not to blame for what comes later. */
-const newlyBroken = (good: Snapshot, next: Snapshot): ReadonlyArray<Issue> =>
-  Array.from(next.broken)
-    .filter(([name]) => !(isForeign(next, name) && good.broken.has(name)))
-    .flatMap(([, issues]) => issues)
+const without = (all: Seen, left: ReadonlyMap<string, unknown>): Seen =>
+  new Map(Array.from(all).filter(([path]) => !left.has(path)))
 
-/** A file that had something to say and is empty now is most likely being written. */
+const isOwn = (snapshot: Snapshot, name: string): boolean => !isForeign(snapshot, name)
+
+/** The files that are no use, and whose they are. */
+const brokenOf = (
+  snapshot: Snapshot,
+  whose: (snapshot: Snapshot, name: string) => boolean
+): ReadonlyMap<string, ReadonlyArray<Issue>> =>
+  new Map(Array.from(snapshot.broken).filter(([name]) => whose(snapshot, name)))
+
+/** A file of one's own that had something to say and is empty now is most likely being written. */
 const emptied = (good: Snapshot, next: Snapshot): ReadonlyArray<Issue> =>
   next.reads
-    .filter(({ layer }) => layer.text !== undefined && layer.text.text.trim() === "" && !next.broken.has(layer.name))
+    .filter(({ layer }) => layer.text?.text.trim() === "" && !next.broken.has(layer.name) && isOwn(next, layer.name))
     .filter(({ layer }) =>
       good.reads.some((read) => read.layer.name === layer.name && read.layer.text?.text.trim() !== "")
     )

@@ -3,9 +3,11 @@
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import { InvalidConfig } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
+import { looksLikeName } from "../domain/looksLikeName.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import { isSwitch } from "../domain/ServerConfig/Input.js"
 import { resolveFrom } from "./absolute.js"
@@ -17,6 +19,8 @@ import type { Surroundings } from "./Host.js"
 import { hasPlaceholder } from "./interpolate.js"
 import * as Layer from "./Layer.js"
 import { load } from "./load.js"
+import { isHidden } from "./openParts.js"
+import { openValue } from "./openValue.js"
 import { projectDirectories } from "./locations.js"
 import { parse } from "./parse.js"
 import * as Text from "./Text.js"
@@ -34,7 +38,7 @@ export interface Imported {
   readonly client: Client
   /** The files that were found, the one that wins last. */
   readonly files: ReadonlyArray<{ readonly file: string; readonly servers: ReadonlyArray<string> }>
-  /** Servers that would be added, ready for `add`. */
+  /** Servers that would be added, ready for `add`. What may be a secret in them is redacted, so that they can be shown. */
   readonly add: Readonly<Record<string, ServerConfig.Input>>
   /** Servers that would not, and why. */
   readonly skip: Readonly<Record<string, string>>
@@ -77,6 +81,7 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
         ([, leaf]) => leaf._tag === "Leaf" && typeof leaf.value === "string" && hasPlaceholder(leaf.value)
       )
       if (same !== undefined) skip.push([name, "there is a server of that name already"])
+      else if (hasOddKey(tree)) skip.push([name, "a key in it does not look like a name: take it over by hand"])
       else if (Either.isLeft(decoded) && !hasText) {
         skip.push([name, "its entry is wrong"])
         const issues = decoded.left.issues.map((issue): Issue => {
@@ -87,7 +92,7 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
       } else {
         if (Either.isRight(decoded))
           diagnostics.push(...decoded.right.warnings.map((warning) => ({ ...warning, subject: name })))
-        add.push([name, entry as ServerConfig.Input])
+        add.push([name, Tree.toPlain(veiled(tree)) as ServerConfig.Input])
       }
     }
     return {
@@ -142,6 +147,28 @@ const ofProjects = (
           : [{ file: { ...file, project: directory }, content: Content.ofTree(layer, found.tree) }]
       })
   })
+
+/** A token where a name belongs: the entry would show it. */
+const hasOddKey = (tree: Tree.Tree): boolean =>
+  (Tree.isBranch(tree) && ![...tree.fields.keys()].every(looksLikeName)) || Tree.childrenOf(tree).some(hasOddKey)
+
+/** Texts that may be secret are handed on redacted: what is shown to a person is not what is written. */
+const veiled = (tree: Tree.Tree): Tree.Tree => {
+  const show = openValue(tree)
+  const veil = (part: Tree.Tree, path: Tree.Path): Tree.Tree => {
+    switch (part._tag) {
+      case "Leaf":
+        return typeof part.value === "string" && isHidden(show(path, part))
+          ? { ...part, value: Redacted.make(part.value) }
+          : part
+      case "List":
+        return { ...part, items: part.items.map((item, index) => veil(item, [...path, index])) }
+      case "Branch":
+        return { ...part, fields: new Map(Array.from(part.fields, ([key, item]) => [key, veil(item, [...path, key])])) }
+    }
+  }
+  return veil(tree, [])
+}
 
 /** What meant something where it stood means the same elsewhere. */
 const translated = (

@@ -2,6 +2,8 @@
  * Variables and files in texts. Nothing is ever run to get a value, and what was put in is not looked at again.
  */
 
+import { pathOf, variableName } from "./openParts.js"
+
 /** What a text asks for. */
 export type Placeholder =
   | { readonly _tag: "Variable"; readonly name: string; readonly fallback: string | undefined }
@@ -86,18 +88,26 @@ export const interpolate = (text: string, values: Values): Interpolated => {
         if (known !== undefined) return known
         if (fallback !== undefined) return secret(fallback)
         const found = value === undefined ? "a variable that is not set" : "a variable that is empty"
-        const hint = `set ${name}, or give a default: {env:${name}:-…}`
-        missing.push({ expected: `the environment variable ${name}`, found, hint })
+        const shown = variableName(name)
+        const hint =
+          shown === name
+            ? `set ${name}, or give a default: {env:${name}:-…}`
+            : "name a variable: {env:NAME} holds no value itself"
+        missing.push({ expected: `the environment variable ${shown}`, found, hint })
         return ""
       }
       case "File": {
         const found = values.file(placeholder.path)
         if ("content" in found) return secret(found.content)
-        missing.push({ expected: "a file that can be read", found: found.problem, hint: `{file:${placeholder.path}}` })
+        missing.push({
+          expected: "a file that can be read",
+          found: found.problem,
+          hint: `{file:${pathOf(placeholder.path)}}`
+        })
         return ""
       }
       case "Input": {
-        const hint = `use {env:NAME} instead of \${input:${placeholder.name}}`
+        const hint = `use {env:NAME} instead of \${input:${variableName(placeholder.name)}}`
         missing.push({ expected: "a value", found: "a question that only an editor can ask", hint })
         return ""
       }

@@ -53,7 +53,15 @@ export interface Snapshot {
   readonly seen: ReadonlyMap<string, string>
 }
 
-export const load = (surroundings: Surroundings, program: Program): Effect.Effect<Snapshot> =>
+/** The last good content of files of others, by name. */
+export type Remembered = ReadonlyMap<string, Content.Content>
+
+export const load = (
+  surroundings: Surroundings,
+  program: Program,
+  /** Stands in for files of others that are no use now. Defaults to nothing. */
+  remembered: Remembered = new Map()
+): Effect.Effect<Snapshot> =>
   Effect.gen(function* () {
     const project = yield* projectDirectories(surroundings)
     const files = candidates(surroundings, project)
@@ -73,9 +81,10 @@ export const load = (surroundings: Surroundings, program: Program): Effect.Effec
       ...texts.flatMap(({ read }) => Option.toArray(read)),
       ...inlineLayer(surroundings)
     ])
-    const judged = reads.flatMap((read) =>
-      Either.isRight(read.content) ? [judge(read, read.content.right, trust)] : []
-    )
+    const judged = reads.flatMap((read) => {
+      const content = Option.getOrElse(Either.getRight(read.content), () => remembered.get(read.layer.name))
+      return content === undefined ? [] : [judge(read, content, trust)]
+    })
     const combined = combine(judged)
     const contents = yield* readReferences(combined, surroundings)
     const resolved = resolve(
@@ -147,14 +156,7 @@ const programLayer = (program: Program, { cwd }: Surroundings): ReadonlyArray<Re
 const organisationLayer = (surroundings: Surroundings, kept: Option.Option<string>): ReadonlyArray<Read> =>
   Option.match(Option.all([Organisation.addressOf(surroundings), kept]), {
     onNone: () => [],
-    onSome: ([url, document]) => {
-      // the rest of an address may hold a password
-      const { origin, pathname } = new URL(url)
-      const name = `${origin}${pathname}`
-      const text: Text.Text = { name, format: "json", text: document }
-      const layer: Layer.Layer = { kind: "organisation", name, directory: surroundings.cwd, text }
-      return [{ layer, realPath: "", content: Content.read(layer, text) }]
-    }
+    onSome: ([url, document]) => [{ ...Organisation.layerOf(surroundings, url, document), realPath: "" }]
   })
 
 const inlineVariable = "MCP_SUPERVISOR_CONFIG_CONTENT"
@@ -252,6 +254,15 @@ const knownNames = ({ cwd, home, platform }: Surroundings): ReadonlyMap<string, 
 export const rejection = (broken: Iterable<ReadonlyArray<Issue>>): InvalidConfig =>
   new InvalidConfig({ issues: Array.from(broken).flat() })
 
-/** Whether a file came from somebody else: being broken, it must not keep us from starting. */
+/** What is to be remembered of what was read, and of what was remembered before. */
+export const remember = (before: Remembered, { reads }: Snapshot): Remembered =>
+  new Map(
+    reads.flatMap(({ content, layer }) => {
+      const good = Option.getOrElse(Either.getRight(content), () => before.get(layer.name))
+      return Layer.isForeign(layer) && good !== undefined ? [[layer.name, good] as const] : []
+    })
+  )
+
+/** Whether a file came from somebody else, and nobody here has named it: being broken, it must not keep us from starting. */
 export const isForeign = ({ reads }: Snapshot, name: string): boolean =>
-  reads.some(({ layer }) => layer.name === name && (Layer.needsTrust(layer) || layer.kind === "organisation"))
+  reads.every(({ layer }) => layer.name !== name || Layer.isForeign(layer))

@@ -1,8 +1,8 @@
 /**
  * Which files may hold configuration, from the lowest to the highest.
  */
-import { stat } from "node:fs/promises"
 import * as Effect from "effect/Effect"
+import * as Files from "./files.js"
 import { configHome, pathsOf, type Surroundings } from "./Host.js"
 import type { LayerKind } from "./Layer.js"
 
@@ -58,7 +58,8 @@ export const projectDirectories = ({ cwd, platform }: Surroundings): Effect.Effe
   Effect.map(
     Effect.forEach(
       ancestors(cwd, platform),
-      (directory) => Effect.map(exists(pathsOf(platform).join(directory, ".git")), (isRoot) => ({ directory, isRoot })),
+      (directory) =>
+        Effect.map(Files.exists(pathsOf(platform).join(directory, ".git")), (isRoot) => ({ directory, isRoot })),
       { concurrency: 8 }
     ),
     (found) => {
@@ -76,11 +77,3 @@ const ancestors = (directory: string, platform: NodeJS.Platform): ReadonlyArray<
   const parent = pathsOf(platform).dirname(directory)
   return parent === directory ? [directory] : [directory, ...ancestors(parent, platform)]
 }
-
-const exists = (path: string): Effect.Effect<boolean> =>
-  Effect.promise(() =>
-    stat(path).then(
-      () => true,
-      () => false
-    )
-  )

@@ -115,7 +115,10 @@ const resolveServer = (
   InvalidConfig
 > => {
   const { issues, secrets, tree } = filled(entry.tree, valuesOf)
-  if (issues.length > 0) return Either.left(new InvalidConfig({ server: name, issues }))
+  if (issues.length > 0) {
+    const disabled = isSwitchedOff(entry.tree) ? true : undefined
+    return Either.left(new InvalidConfig({ server: name, issues, ...defined({ disabled }) }))
+  }
   const input = withSecrets(Tree.toPlain(absolute(tree, paths)), secrets)
   return check(name, input).pipe(
     Either.mapBoth({
@@ -131,6 +134,11 @@ const resolveServer = (
       })
     })
   )
+}
+
+export const isSwitchedOff = (entry: Tree.Tree): boolean => {
+  const { rest, tree } = Tree.find(entry, ["enabled"])
+  return rest.length === 0 && tree._tag === "Leaf" && tree.value === false
 }
 
 /** Whatever was put in is a secret from then on, wherever it turns up. */

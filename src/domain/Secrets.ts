@@ -174,6 +174,14 @@ const sensitiveFlag =
   /token|secret|passw|passphrase|pwd|(?:api|access|private)[-_]?key|auth|credential|bearer|header|^pat$|^H$/i
 
 /**
+ * Whether what follows a flag of this name is a secret.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isSensitiveFlag = (name: string): boolean => sensitiveFlag.test(name)
+
+/**
  * The values that a command line carries behind flags such as `--token` or `--api-key=`, in environment variables such as
  * `TOKEN=…`, and in URLs.
  *
@@ -189,7 +197,7 @@ export function* ofArguments(args: ReadonlyArray<Text>): Iterable<Text> {
     const [, flag, value] = /^--?([^=\s]+)(?:=(.*))?$/s.exec(arg) ?? []
     const [, variable] = /^[A-Za-z_]\w*=(.*)$/s.exec(value ?? arg) ?? []
     if (variable !== undefined) yield variable
-    else if (flag !== undefined && sensitiveFlag.test(flag)) yield value ?? args[index + 1] ?? ""
+    else if (flag !== undefined && isSensitiveFlag(flag)) yield value ?? args[index + 1] ?? ""
     else yield* ofUrl(value ?? arg)
   }
 }

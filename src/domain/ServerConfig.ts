@@ -92,7 +92,8 @@ export const toSettings = (
 }
 
 /**
- * The settings of a server whose config cannot be used: it is shown as failed, and never opened.
+ * The settings of a server whose config cannot be used: it is shown as failed, or as disabled if it is that, too, and never
+ * opened.
  *
  * @since 0.1.0
  * @category conversions
@@ -103,7 +104,8 @@ export const toInvalidSettings = (server: string, error: InvalidConfig): Lifecyc
   lazy: false,
   replace: "overlap",
   drain: defaults.timeout.call,
-  invalid: Failure.fromError(error)
+  invalid: Failure.fromError(error),
+  ...defined({ disabled: error.disabled === true ? ("config" as const) : undefined })
 })
 
 /**

@@ -1,12 +1,11 @@
 /**
  * The files of the state directory: JSON with a version, for nobody but the user, and whole or not there at all.
  */
-import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
-import { link, mkdir, open, rename, rm, writeFile } from "node:fs/promises"
-import { dirname } from "node:path"
+import { open, rm } from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
+import { codeOf, create as makeWhole, replace } from "./wholeFile.js"
 
 /** The version that we write, and the only one that we read. */
 export const version = 1
@@ -54,39 +53,11 @@ const parse = (text: string): Found => {
  * Puts a file in place of the one that is there, if there is one. Missing directories are made. Fails with what the system
  * calls the error.
  */
-export const write = (path: string, text: string): Effect.Effect<void, string> =>
-  prepared(path, text, (temporary) => rename(temporary, path))
+export const write = (path: string, text: string): Effect.Effect<void, string> => replace(path, text)
 
 /** Makes a file unless there is one already, which then stays: of several who try at once, one succeeds. */
-export const create = (path: string, text: string): Effect.Effect<void, string> =>
-  prepared(path, text, (temporary) =>
-    link(temporary, path)
-      // not every file system can give a file a second name
-      .catch((error) => (codeOf(error) === "EEXIST" ? undefined : writeFile(path, text, { mode: 0o600, flag: "wx" })))
-      .catch((error) => (codeOf(error) === "EEXIST" ? undefined : Promise.reject(error)))
-  )
-
-/** Not to be interrupted: what was begun would go on, and might overtake what comes later. */
-const prepared = (path: string, text: string, place: (temporary: string) => Promise<unknown>) =>
-  Effect.uninterruptible(
-    Effect.tryPromise({
-      try: async () => {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-        const temporary = `${path}.${randomUUID()}.tmp`
-        try {
-          await writeFile(temporary, text, { mode: 0o600, flag: "wx" })
-          await place(temporary)
-        } finally {
-          await rm(temporary, { force: true })
-        }
-      },
-      catch: codeOf
-    })
-  )
+export const create = (path: string, text: string): Effect.Effect<void, string> => Effect.asVoid(makeWhole(path, text))
 
 /** Takes a file away, if it is there and can be. */
 export const remove = (path: string): Effect.Effect<void> =>
   Effect.ignore(Effect.tryPromise({ try: () => rm(path, { force: true }), catch: codeOf }))
-
-const codeOf = (error: unknown): string =>
-  Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "unknown"

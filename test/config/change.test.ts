@@ -105,7 +105,10 @@ const odd = fc
     return { name: "x.jsonc", raw: before + scattered(value, next(gaps), next(trailing)) + after }
   })
 
-const json = fc.oneof(pretty, compact, odd)
+/** Somebody made a file and put nothing into it. */
+const blank = fc.constantFrom("", " ", "\n", " \n\n", "\r\n", "\uFEFF").map((raw): Sample => ({ name: "x.json", raw }))
+
+const json = fc.oneof(pretty, compact, odd, blank)
 
 const tomlEnd = fc.constantFrom("", "\n", "\n\n", "\n# the end", "\n# the end\n", "\n   ")
 

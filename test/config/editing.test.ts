@@ -1,4 +1,4 @@
-import { readdirSync, statSync, symlinkSync } from "node:fs"
+import { lstatSync, readdirSync, statSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -101,6 +101,88 @@ describe("editing", () => {
       assert.deepStrictEqual(readdirSync(machine.root).sort(), ["home", "project", "real.json", "state"])
       yield* Effect.forEach(names, (name) => ConfigFiles.remove(name, machine.host), { concurrency: 20 })
       assert.strictEqual(machine.read(real), '{ "mcp": {} }')
+    })
+  )
+
+  onMachine("a link that leads to nothing yet stays a link, and what it leads to is made", (machine) =>
+    Effect.gen(function* () {
+      const real = join(machine.root, "dotfiles", "config.json")
+      machine.write(join(machine.home, ".config/mcp-supervisor/x"), "")
+      symlinkSync("../../../dotfiles/config.json", machine.globalFile())
+      yield* ConfigFiles.add("a", { command: "x" }, machine.host)
+      assert.isTrue(lstatSync(machine.globalFile()).isSymbolicLink())
+      assert.deepStrictEqual(JSON.parse(machine.read(real)), { mcp: { a: { command: "x" } } })
+    })
+  )
+
+  for (const [what, entry, path] of [
+    ["a limit beside a variable", { url: "{env:U}", timeout: 0 }, ["timeout"]],
+    ["a variable where a list belongs", { command: "x", args: "{env:A}" }, ["args"]],
+    ["a variable where a switch belongs", { command: "x", lazy: "{env:A}" }, ["lazy"]],
+    ["a variable in what has no command", { args: ["{env:A}"] }, []]
+  ] as const) {
+    onMachine(`says before it writes that ${what} is wrong`, (machine) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(ConfigFiles.add("a", entry as never, machine.host))
+        assert.strictEqual(error._tag, "InvalidConfig")
+        assert.deepStrictEqual("issues" in error ? error.issues[0]?.path : undefined, [...path])
+      })
+    )
+  }
+
+  onMachine("takes a variable wherever a text may stand", (machine) =>
+    Effect.gen(function* () {
+      const entries = [
+        { url: "{env:U}" },
+        { url: "https://${HOST}/mcp", timeout: "{env:T}", protocol: "{env:P}", caFile: "{env:C}" },
+        { url: "${BASE}/mcp", headers: { A: "Bearer ${T}" }, oauth: { clientId: "{env:ID}", redirectUri: "{env:R}" } },
+        { command: ["{env:RUN}", "{env:A}"], cwd: "{env:D}", environment: { A: "{file:a}" }, idleStop: "${I}" },
+        { type: "{env:T}", command: "x" }
+      ]
+      for (const [index, entry] of entries.entries()) {
+        yield* ConfigFiles.add(`s${index}`, entry as never, machine.host)
+      }
+    })
+  )
+
+  for (const name of ["", "  ", " a", "a\nb", "a\u0000", "a\u001b[31m", "__proto__", "x".repeat(300)]) {
+    onMachine(`refuses the name ${JSON.stringify(name).slice(0, 20)}, and says what a name is`, (machine) =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(ConfigFiles.add(name, { command: "x" }, machine.host))
+        assert.include(error.message, "a server name")
+      })
+    )
+  }
+
+  for (const name of ["constructor", "toString", "hasOwnProperty"]) {
+    onMachine(`a server called ${name} is a server like all others`, (machine) =>
+      Effect.gen(function* () {
+        machine.write("mcp-supervisor.json", "{}")
+        yield* ConfigFiles.add(name, { command: "x" }, machine.host)
+        yield* ConfigFiles.disable(name, machine.host)
+        const { desired } = yield* ConfigFiles.load(machine.host)
+        assert.deepStrictEqual(Object.keys(desired.servers ?? {}), [name])
+        assert.deepStrictEqual(desired.untrusted, [])
+        yield* ConfigFiles.remove(name, machine.host)
+        assert.deepStrictEqual((yield* ConfigFiles.load(machine.host)).desired.servers, {})
+        assert.isUndefined(({} as Record<string, unknown>).command)
+      })
+    )
+  }
+
+  onMachine("what nobody approved of is removed from the file that was named, and missed where it is not", (machine) =>
+    Effect.gen(function* () {
+      const own = machine.write(machine.globalFile(), json({ mcp: { a: { command: "mine" } } }))
+      machine.write("mcp-supervisor.json", json({ mcp: { a: { command: "theirs" }, b: { command: "x" } } }))
+      const removed = yield* ConfigFiles.remove("a", { ...machine.host, scope: "project" })
+      assert.deepStrictEqual(JSON.parse(machine.read("mcp-supervisor.json")), { mcp: { b: { command: "x" } } })
+      assert.deepStrictEqual(removed.alsoIn, [own])
+      // nothing was approved of by that
+      assert.deepStrictEqual((yield* ConfigFiles.load(machine.host)).desired.untrusted, ["b"])
+      const again = yield* Effect.flip(ConfigFiles.remove("a", { ...machine.host, file: "mcp-supervisor.json" }))
+      assert.include(again.message, `${join(machine.cwd, "mcp-supervisor.json")} was not changed`)
+      assert.include(again.message, `it has no server "a"`)
+      assert.include(again.message, own)
     })
   )
 })

@@ -2,7 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Option } from "effect"
+import * as Lifecycle from "../../src/domain/Lifecycle.js"
 import { ConfigFiles, ServerConfig } from "../../src/index.js"
+import { resolve } from "../../src/supervision/Reconciler.js"
 import { loadFile, onMachine } from "./support.js"
 
 const json = (value: unknown) => JSON.stringify(value)
@@ -313,6 +315,29 @@ describe("pain 46: variables", () => {
       assert.include(
         desired.unreadable?.missing?.message,
         "the environment variable NONE, found a variable that is not set"
+      )
+    })
+  )
+
+  onMachine("that are not set are no failure of a server that is switched off", (machine) =>
+    Effect.gen(function* () {
+      const entry = { url: "https://x.example.com", headers: { A: "{env:NONE}" } }
+      const mcp = { off: { ...entry, enabled: false }, disabled: { ...entry, disabled: true }, on: entry }
+      machine.write(machine.globalFile(), json({ mcp }))
+      const { desired } = yield* ConfigFiles.load(machine.host)
+      const { definitions } = Either.getOrThrow(resolve(desired))
+      const statuses = [...definitions.values()].map(({ name, settings }) => {
+        return [name, Lifecycle.status(Lifecycle.start(settings, 0).state).status]
+      })
+      assert.deepStrictEqual(Object.fromEntries(statuses), { off: "disabled", disabled: "disabled", on: "failed" })
+      const { servers } = yield* ConfigFiles.explain(machine.host)
+      assert.deepStrictEqual(
+        servers.map(({ name, state }) => [name, state]),
+        [
+          ["off", "disabled"],
+          ["disabled", "disabled"],
+          ["on", "invalid"]
+        ]
       )
     })
   )

@@ -44,7 +44,9 @@ export class ServerExists extends Schema.TaggedError<ServerExists>("mcp-supervis
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>("mcp-supervisor/InvalidConfig")("InvalidConfig", {
   /** Absent when the fault is not in one server's entry. */
   server: Schema.optional(Schema.String),
-  issues: Schema.Array(Issue)
+  issues: Schema.Array(Issue),
+  /** Whether the server is switched off anyway: then this matters when somebody switches it on. */
+  disabled: Schema.optional(Schema.Boolean)
 }) {
   override get message(): string {
     return `${this.server === undefined ? "" : `${this.server}: `}invalid config: ${renderAll(this.issues)}`

@@ -11,6 +11,7 @@ import type { Diagnostic } from "../Diagnostic.js"
 import { defined } from "../defined.js"
 import { InvalidConfig } from "../Errors/command.js"
 import { describeType, type Issue, renderPath } from "../Issue.js"
+import { looksLikeName } from "../looksLikeName.js"
 import { nearest } from "../nearest.js"
 import { findingsOf } from "../parseIssues.js"
 import * as Input from "./Input.js"
@@ -169,10 +170,6 @@ const parse = <A, I>(
   return Either.left(new InvalidConfig({ server, issues: explained }))
 }
 
-/** A header line pasted as a name holds its value: such a name is not shown. */
-export const looksLikeName = (step: string | number | undefined): boolean =>
-  typeof step !== "string" || /^[\w.$*-]{1,64}$/.test(step)
-
 /** An issue whose path ends before the first name that somebody chose and that does not look like one. */
 const withoutValues = (issue: Issue): Issue => {
   const end = issue.path.findIndex((step) => !looksLikeName(step))
@@ -197,7 +194,7 @@ const unknownKey =
     const name = path.at(-1)
     const guess = nearest(String(name), keysAt(schema.ast, path.slice(0, -1)))
     const advice = guess === undefined ? "it is ignored" : `did you mean "${guess}"?`
-    const which = looksLikeName(name) ? renderPath(path) : "that does not look like one"
+    const which = path.every(looksLikeName) ? renderPath(path) : "that does not look like one"
     return { severity: "warning", code: "unknown_key", message: `unknown key ${which}; ${advice}` }
   }
 

@@ -1,0 +1,77 @@
+/**
+ * What can be said of an entry before it is written. Variables are not known then: where a text may stand, they may.
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
+import { InvalidConfig } from "../domain/Errors.js"
+import type { Issue } from "../domain/Issue.js"
+import * as Secrets from "../domain/Secrets.js"
+import * as ServerConfig from "../domain/ServerConfig.js"
+import { hasPlaceholder } from "./interpolate.js"
+
+type Entry = Readonly<Record<string, unknown>>
+
+/** The entry as it is to be written, or what is wrong with it. */
+export const checkedEntry = (name: string, entry: object): Effect.Effect<Entry, InvalidConfig> =>
+  Effect.suspend(() => {
+    const plain = revealed(entry) as Entry
+    const issues = [...nameIssues(name), ...entryIssues(name, plain)]
+    return issues.length === 0 ? Effect.succeed(plain) : Effect.fail(new InvalidConfig({ server: name, issues }))
+  })
+
+const revealed = (value: unknown): unknown => {
+  if (Secrets.isText(value)) return Secrets.reveal(value)
+  if (Array.isArray(value)) return value.map(revealed)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([key, item]) => [key, revealed(item)])
+  )
+}
+
+const maxName = 128
+
+/** Names are shown in terminals, typed in commands and put before the names of tools. */
+const nameIssues = (name: string): ReadonlyArray<Issue> => {
+  const found =
+    name.trim() === ""
+      ? "an empty name"
+      : name !== name.trim()
+        ? "a name with space around it"
+        : /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)
+          ? "a name with characters that cannot be seen"
+          : name.length > maxName
+            ? "a longer name"
+            : // it means something else in every program that reads the file
+              name === "__proto__"
+              ? "a name that is not to be used"
+              : undefined
+  const expected = `a server name: one line of at most ${maxName} characters, without space around it`
+  return found === undefined ? [] : [{ path: [], expected, found }]
+}
+
+const issuesOf = (name: string, entry: unknown): ReadonlyArray<Issue> =>
+  Either.match(ServerConfig.decode(name, entry), { onLeft: ({ issues }) => issues, onRight: () => [] })
+
+const entryIssues = (name: string, entry: Entry): ReadonlyArray<Issue> =>
+  issuesOf(name, entry).filter(({ expected, path }) => {
+    const text = at(entry, path)
+    if (typeof text !== "string" || !hasPlaceholder(text)) return true
+    const probes = ["1", "https://x.invalid/", ...Array.from(expected.matchAll(/"([^"]+)"/g), ([, word = ""]) => word)]
+    const isFine = (probe: string) =>
+      !issuesOf(name, replaced(entry, path, probe)).some((issue) => issue.path.join("\0") === path.join("\0"))
+    return !probes.some(isFine)
+  })
+
+const at = (value: unknown, path: Issue["path"]): unknown =>
+  path.reduce<unknown>((inner, step) => (Predicate.isObject(inner) ? Reflect.get(inner, step) : undefined), value)
+
+const replaced = (value: unknown, [step, ...rest]: Issue["path"], by: string): unknown => {
+  if (step === undefined) return by
+  if (Array.isArray(value)) return value.map((item, index) => (index === step ? replaced(item, rest, by) : item))
+  return Object.fromEntries(
+    Object.entries(value as object).map(([key, item]) => [key, key === step ? replaced(item, rest, by) : item])
+  )
+}
