@@ -6,6 +6,7 @@ import type { Diagnostic } from "../domain/Diagnostic.js"
 import { describeType, type Issue, renderPath } from "../domain/Issue.js"
 import { nearest } from "../domain/nearest.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
+import { cappedIssues } from "./capped.js"
 import { spell } from "./dialect.js"
 import * as Entry from "./Entry.js"
 import { hasPlaceholder } from "./interpolate.js"
@@ -64,7 +65,7 @@ export const ofTree = (layer: Layer, tree: Tree.Tree): Either.Either<Content, Re
     }
   }
   const settings = settingsOf(tree, issues)
-  if (issues.length > 0) return Either.left(issues)
+  if (issues.length > 0) return Either.left(cappedIssues(issues))
   diagnostics.push(...misspelled(tree))
   return Either.right(
     layer.kind === "organisation"

@@ -2,10 +2,11 @@
  * Tells when one of some files may have changed. Directories are watched, not files: a file that is replaced, as editors and
  * tools do, is another file afterwards, and watching the old one says nothing any more.
  */
-import { type FSWatcher, watch } from "node:fs"
+import { type FSWatcher, watch as watchDirectory } from "node:fs"
 import { lstat, readlink } from "node:fs/promises"
 import { dirname, join, parse, resolve, sep } from "node:path"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 
 /** A name to look out for in a directory. */
@@ -27,7 +28,14 @@ interface Watched {
   names: ReadonlySet<string>
 }
 
-export const make = (onChange: () => void): Effect.Effect<DirectoryWatch, never, Scope.Scope> =>
+/** How long the disk may take to say what is where. */
+const budget = "5 seconds"
+
+export const make = (
+  onChange: () => void,
+  /** Defaults to the system's. */
+  watch: typeof watchDirectory = watchDirectory
+): Effect.Effect<DirectoryWatch, never, Scope.Scope> =>
   Effect.gen(function* () {
     const all = new Map<string, Watched>()
     let deaf = false
@@ -85,7 +93,17 @@ export const make = (onChange: () => void): Effect.Effect<DirectoryWatch, never,
     }
 
     return {
-      update: (paths) => Effect.promise(() => update(paths).catch(() => false)),
+      update: (paths) =>
+        Effect.promise(() => update(paths).catch(() => false)).pipe(
+          Effect.disconnect,
+          Effect.timeoutOption(budget),
+          Effect.map(
+            Option.getOrElse(() => {
+              deaf = true
+              return false
+            })
+          )
+        ),
       isDeaf: () => deaf
     }
   })

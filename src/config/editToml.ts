@@ -27,8 +27,11 @@ export const editToml = (
 
 const eolOf = (text: string): string => (text.includes("\r\n") ? "\r\n" : "\n")
 
-/** At the end, after an empty line. A file without a line end at its end stays one. */
-const append = (text: string, target: MapPath, name: string, entry: object): string => {
+/** At the end, after an empty line. A file without a line end at its end stays one. Into an inline table, if that is it. */
+const append = (text: string, target: MapPath, name: string, entry: object): string | undefined => {
+  const items = outline(text)
+  const map = items.find((item) => item.kind === "pair" && item.path.length === target.length && within(target, item))
+  if (map !== undefined) return text[map.value] === "{" ? intoInline(text, items, map, [name], entry) : undefined
   const eol = eolOf(text)
   const document = target.reduceRight<object>((value, key) => ({ [key]: value }), { [name]: entry })
   const block = stringify(document).trim().split(/\r?\n/).join(eol)
@@ -41,7 +44,14 @@ const within = (path: ReadonlyArray<string>, { path: other }: Item): boolean =>
 
 /** The lines of all its tables and keys, each from its start to the end of the last line that belongs to it. */
 const remove = (text: string, path: ReadonlyArray<string>): string | undefined => {
-  const items = outline(text).filter(({ inline }) => !inline)
+  const all = outline(text)
+  const part = all.find((item) => item.inline && within(path, item) && around(all, item).path.length < path.length)
+  // of an entry in dotted keys, one after the other
+  if (part !== undefined) {
+    const left = outOfInline(text, all, part)
+    return outline(left).some((item) => within(path, item)) ? remove(left, path) : left
+  }
+  const items = all.filter(({ inline }) => !inline)
   const ranges = items.flatMap((item, index): ReadonlyArray<Range> => {
     if (!within(path, item)) return []
     if (item.kind === "pair") {
@@ -101,27 +111,93 @@ const turn = (text: string, path: ReadonlyArray<string>, enabled: boolean): stri
   if (on !== undefined) return replace(on, enabled)
   if (off !== undefined) return replace(off, !enabled)
   const own = items.find((item) => item.path.length === path.length && within(path, item))
-  if (own === undefined) return undefined
-  return own.kind === "pair" ? intoInline(text, items, own, enabled) : intoTable(text, items, own, enabled)
+  if (own === undefined) return behindDotted(text, items, path, enabled)
+  return own.kind === "pair" ? intoInline(text, items, own, ["enabled"], enabled) : intoTable(text, items, own, enabled)
+}
+
+const root: Item = { kind: "table", path: [], offset: 0, end: 0, value: 0, inline: false }
+
+/** What an item stands in: an inline table, or the table under whose header it is. */
+const around = (items: ReadonlyArray<Item>, item: Item): Item => {
+  const before = items.slice(0, items.indexOf(item))
+  return (
+    (item.inline
+      ? before.findLast(({ end, kind, value }) => kind === "pair" && value <= item.offset && item.offset < end)
+      : before.findLast(({ kind }) => kind !== "pair")) ?? root
+  )
+}
+
+/** An entry that is written as `a.command = …` goes on the same way. */
+const behindDotted = (
+  text: string,
+  items: ReadonlyArray<Item>,
+  path: ReadonlyArray<string>,
+  enabled: boolean
+): string | undefined => {
+  const last = items.findLast(
+    (item) => item.kind === "pair" && within(path, item) && around(items, item).path.length < path.length
+  )
+  if (last === undefined) return undefined
+  const key = [...path, "enabled"].slice(around(items, last).path.length)
+  return last.inline
+    ? replaceAt(text, last.end, last.end, `, ${pairText(key, enabled)}`)
+    : behindLine(text, last, pairText(key, enabled))
+}
+
+const replaceAt = (text: string, from: number, to: number, by: string): string =>
+  text.slice(0, from) + by + text.slice(to)
+
+/** On a line of its own, indented like the one before. */
+const behindLine = (text: string, last: Item, line: string): string => {
+  const at = lineEnd(text, last.end)
+  const indented = text.slice(lineStart(text, last.offset), last.offset) + line
+  const isOpenEnd = at === text.length && !text.endsWith("\n")
+  return replaceAt(text, at, at, isOpenEnd ? eolOf(text) + indented : indented + eolOf(text))
 }
 
 const intoTable = (text: string, items: ReadonlyArray<Item>, header: Item, enabled: boolean): string => {
   const rest = items.slice(items.indexOf(header) + 1)
   const next = rest.findIndex(({ kind }) => kind !== "pair")
   const last = rest.slice(0, next === -1 ? rest.length : next).findLast(({ inline }) => !inline) ?? header
-  const at = lineEnd(text, last.end)
-  const indent = text.slice(lineStart(text, last.offset), last.offset)
-  const line = `${indent}enabled = ${enabled}`
-  const isOpenEnd = at === text.length && !text.endsWith("\n")
-  return text.slice(0, at) + (isOpenEnd ? eolOf(text) + line : line + eolOf(text)) + text.slice(at)
+  return behindLine(text, last, pairText(["enabled"], enabled))
 }
 
-const intoInline = (text: string, items: ReadonlyArray<Item>, pair: Item, enabled: boolean): string => {
-  const inside = items.filter(
-    ({ inline, offset, path }) =>
-      inline && offset > pair.value && offset < pair.end && path.length === pair.path.length + 1
-  )
-  const last = inside.at(-1)
-  const at = last === undefined ? pair.value + 1 : last.end
-  return `${text.slice(0, at)}${last === undefined ? " " : ", "}enabled = ${enabled}${last === undefined ? " " : ""}${text.slice(at)}`
+/** What stands in an inline table, not what stands in that. */
+const inside = (items: ReadonlyArray<Item>, table: Item): ReadonlyArray<Item> =>
+  items.filter((item) => item.inline && around(items, item) === table)
+
+const intoInline = (
+  text: string,
+  items: ReadonlyArray<Item>,
+  table: Item,
+  key: ReadonlyArray<string>,
+  value: unknown
+): string => {
+  const last = inside(items, table).at(-1)
+  return last === undefined
+    ? replaceAt(text, table.value + 1, table.value + 1, ` ${pairText(key, value)} `)
+    : replaceAt(text, last.end, last.end, `, ${pairText(key, value)}`)
+}
+
+/** With the comma before it, or behind it if it is the first. */
+const outOfInline = (text: string, items: ReadonlyArray<Item>, item: Item): string => {
+  const table = around(items, item)
+  const siblings = inside(items, table)
+  const index = siblings.indexOf(item)
+  const [previous, next] = [siblings[index - 1], siblings[index + 1]]
+  if (previous !== undefined) return replaceAt(text, previous.end, item.end, "")
+  return next === undefined
+    ? replaceAt(text, table.value + 1, table.end - 1, "")
+    : replaceAt(text, item.offset, next.offset, "")
+}
+
+const pairText = (key: ReadonlyArray<string>, value: unknown): string =>
+  `${key.map((word) => (/^[\w-]+$/.test(word) ? word : JSON.stringify(word))).join(".")} = ${inlineText(value)}`
+
+/** In one line. What has no such form in TOML is found out when it is read again. */
+const inlineText = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(inlineText).join(", ")}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const pairs = Object.entries(value).map(([key, item]) => pairText([key], item))
+  return pairs.length === 0 ? "{}" : `{ ${pairs.join(", ")} }`
 }

@@ -51,13 +51,16 @@ export interface FollowOptions {
   readonly surroundings: Surroundings
   readonly program: Program
   readonly watch: boolean
+  /** How directories are watched. Defaults to the system's way. */
+  readonly watchDirectory?: Parameters<typeof DirectoryWatch.make>[1]
 }
 
 /** Fails if there is nothing good to begin with. */
 export const follow = ({
   program,
   surroundings,
-  watch
+  watch,
+  watchDirectory
 }: FollowOptions): Effect.Effect<Following, InvalidConfig, Scope.Scope> =>
   Effect.gen(function* () {
     const first = yield* load(surroundings, program)
@@ -110,7 +113,7 @@ export const follow = ({
     if (!watch) return { first, problems, next: () => Effect.never, reload }
 
     const signals = yield* Queue.dropping<void>(1)
-    const directories = yield* DirectoryWatch.make(() => void signals.unsafeOffer(undefined))
+    const directories = yield* DirectoryWatch.make(() => void signals.unsafeOffer(undefined), watchDirectory)
     const lookOutFor = ({ watched }: Snapshot) =>
       Effect.flatMap(directories.update(watched), (isNew) => (isNew ? signals.offer(undefined) : Effect.void))
 

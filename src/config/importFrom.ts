@@ -11,6 +11,7 @@ import { looksLikeName } from "../domain/looksLikeName.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import { isSwitch } from "../domain/ServerConfig/Input.js"
 import { resolveFrom } from "./absolute.js"
+import { cappedDiagnostics, cappedIssues } from "./capped.js"
 import { type Client, type ClientFile, clientFiles } from "./clients.js"
 import * as Content from "./Content.js"
 import * as Entry from "./Entry.js"
@@ -84,7 +85,7 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
       else if (hasOddKey(tree)) skip.push([name, "a key in it does not look like a name: take it over by hand"])
       else if (Either.isLeft(decoded) && !hasText) {
         skip.push([name, "its entry is wrong"])
-        const issues = decoded.left.issues.map((issue): Issue => {
+        const issues = cappedIssues(decoded.left.issues).map((issue): Issue => {
           const { rest, tree: at } = Tree.find(tree, issue.path)
           return Layer.issueAt(at.origin, issue, rest)
         })
@@ -103,7 +104,7 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
       })),
       add: Object.fromEntries(add),
       skip: Object.fromEntries(skip),
-      diagnostics,
+      diagnostics: cappedDiagnostics(diagnostics),
       problems
     }
   })

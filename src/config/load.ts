@@ -11,6 +11,7 @@ import type { Diagnostic } from "../domain/Diagnostic.js"
 import { InvalidConfig } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
 import { resolveFrom } from "./absolute.js"
+import { cappedDiagnostics } from "./capped.js"
 import { combine, type Combined, type Judged, trusted } from "./combine.js"
 import * as Content from "./Content.js"
 import * as Files from "./files.js"
@@ -97,8 +98,8 @@ export const load = (
       ...combined.diagnostics.filter(({ subject }) => subject === undefined),
       ...organisationRemarks(surroundings)
     ]
-    const desired = { ...resolved.desired, diagnostics: general }
-    const diagnostics = [...resolved.diagnostics, ...organisationRemarks(surroundings)]
+    const desired = { ...resolved.desired, diagnostics: cappedDiagnostics(general) }
+    const diagnostics = cappedDiagnostics([...resolved.diagnostics, ...organisationRemarks(surroundings)])
     const broken = new Map(
       reads.flatMap(({ content, layer }) => (Either.isLeft(content) ? [[layer.name, content.left] as const] : []))
     )

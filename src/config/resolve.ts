@@ -11,6 +11,7 @@ import type { Issue } from "../domain/Issue.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import { check } from "../domain/ServerConfig/decode.js"
 import { isSwitch } from "../domain/ServerConfig/Input.js"
+import { cappedIssues } from "./capped.js"
 import type { Combined, Server } from "./combine.js"
 import { absolute, type Paths } from "./absolute.js"
 import * as Entry from "./Entry.js"
@@ -117,12 +118,13 @@ const resolveServer = (
   const { issues, secrets, tree } = filled(entry.tree, valuesOf)
   if (issues.length > 0) {
     const disabled = isSwitchedOff(entry.tree) ? true : undefined
-    return Either.left(new InvalidConfig({ server: name, issues, ...defined({ disabled }) }))
+    return Either.left(new InvalidConfig({ server: name, issues: cappedIssues(issues), ...defined({ disabled }) }))
   }
   const input = withSecrets(Tree.toPlain(absolute(tree, paths)), secrets)
   return check(name, input).pipe(
     Either.mapBoth({
-      onLeft: ({ issues }) => new InvalidConfig({ server: name, issues: issues.map(located(entry.tree)) }),
+      onLeft: ({ issues }) =>
+        new InvalidConfig({ server: name, issues: cappedIssues(issues).map(located(entry.tree)) }),
       onRight: ({ warnings }) => ({
         // it has been found to be one
         input: input as ServerConfig.Input,

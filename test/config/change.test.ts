@@ -292,11 +292,44 @@ describe("in a file of a person", () => {
     ["x.json", "[]", "no object"],
     ["x.json", '{ "mcp": [] }', "not an object"],
     ["x.json", '{ "mcp": { "new": {} } }', "already"],
-    ["x.toml", 'mcp = { a = { command = "x" } }', "by hand"]
+    ["x.toml", 'mcp = ["x"]', "not an object"]
   ])("%s with %s is left alone, with the reason", (name, raw, reason) => {
     const refused = Either.flip(change(name, raw, add("new", { command: "secret-canary" })))
     if (Either.isLeft(refused)) return assert.fail("it was changed")
     assert.include(refused.right.reason, reason)
     assert.notInclude(JSON.stringify(refused.right), "canary")
   })
+
+  it.each([
+    ['mcp = { a = { command = "x" } }', 'mcp = { a = { command = "x", enabled = false } }', "mcp = {}"],
+    [
+      'mcp = { b = { command = "y" }, a = { command = "x" } } # c',
+      'mcp = { b = { command = "y" }, a = { command = "x", enabled = false } } # c',
+      'mcp = { b = { command = "y" } } # c'
+    ],
+    [
+      'mcp = { a.command = "x", a.args = ["1"], b.command = "y" }',
+      'mcp = { a.command = "x", a.args = ["1"], a.enabled = false, b.command = "y" }',
+      'mcp = { b.command = "y" }'
+    ],
+    [
+      'mcp.a.command = "x"\nmcp.a.env = { K = "v" }\n[other]\nk = 1\n',
+      'mcp.a.command = "x"\nmcp.a.env = { K = "v" }\nmcp.a.enabled = false\n[other]\nk = 1\n',
+      "[other]\nk = 1\n"
+    ],
+    [
+      '[mcp]\n  "a".command = "x"\nb = { command = "y" }\n',
+      '[mcp]\n  "a".command = "x"\n  a.enabled = false\nb = { command = "y" }\n',
+      '[mcp]\nb = { command = "y" }\n'
+    ]
+  ])(
+    "an entry in inline tables or dotted keys of TOML is switched and removed where it is: %s",
+    (raw, off, without) => {
+      assert.strictEqual(made("x.toml", raw, turn("a", false)), off)
+      assert.strictEqual(made("x.toml", off, turn("a", true)), off.replace("enabled = false", "enabled = true"))
+      assert.strictEqual(made("x.toml", raw, remove("a")), without)
+      const entry = { command: "z", args: ["1"], environment: { "x y": "v" } }
+      assert.strictEqual(made("x.toml", made("x.toml", raw, add("n", entry)), remove("n")), raw)
+    }
+  )
 })

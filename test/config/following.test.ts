@@ -2,6 +2,8 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { ConfigFiles } from "../../src/index.js"
+import { follow } from "../../src/config/follow.js"
+import { surroundings } from "../../src/config/Host.js"
 import type { Desired } from "../../src/domain/Desired.js"
 import { type Machine, onMachine } from "./support.js"
 
@@ -119,6 +121,26 @@ describe("what was read", () => {
         [...new Set(numbers)].sort((a, b) => a - b)
       )
       assert.strictEqual(numbers.at(-1), 10)
+    })
+  )
+
+  onMachine("is looked for from time to time where nothing can be watched", (machine) =>
+    Effect.gen(function* () {
+      machine.write(machine.globalFile(), json({ a: { command: "x" } }))
+      const { next } = yield* follow({
+        surroundings: surroundings(machine.host),
+        program: {},
+        watch: true,
+        watchDirectory: () => {
+          throw new Error("ENOSPC")
+        }
+      })
+      const applied: Array<string> = []
+      const apply = ({ servers }: Desired) => Effect.sync(() => void applied.push(...Object.keys(servers ?? {})))
+      const looking = yield* Effect.fork(next(apply))
+      machine.write(machine.globalFile(), json({ b: { command: "x" } }))
+      yield* Fiber.join(looking).pipe(Effect.timeout("10 seconds"))
+      assert.deepStrictEqual(applied, ["b"])
     })
   )
 })

@@ -56,8 +56,28 @@ describe("a project that somebody else wrote", () => {
         const file = machine.write("many.json", `{"tools":{${tools}}}`)
         const error = yield* Effect.flip(ConfigFiles.load({ ...machine.host, files: [file] }))
         assert.include(error.message, "many.json:1:")
+        assert.strictEqual(error.issues.length, 51)
+        assert.include(error.message, "and 59950 more")
       }),
     30_000
+  )
+})
+
+describe("very many remarks", () => {
+  onMachine("are told of, up to a number, for each file and each entry", (machine) =>
+    Effect.gen(function* () {
+      const keys = (value: unknown) =>
+        Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`key_of_${index}`, value]))
+      const mcp = { a: { command: "x", ...keys(1) }, b: { command: "x", env: keys(1) }, c: { command: "x", c: 1 } }
+      machine.write(machine.globalFile(), JSON.stringify({ mcp }))
+      const file = machine.write("other.json", '{ "mcp": { "d": { "command": "x", "d": 1 } } }')
+      const { desired, diagnostics } = yield* ConfigFiles.load({ ...machine.host, files: [file] })
+      const own = diagnostics.filter((each) => each.file === machine.globalFile())
+      assert.strictEqual(own.length, 51)
+      assert.deepInclude(own.at(-1), { code: "more", message: "and 151 more" })
+      assert.strictEqual(diagnostics.filter((each) => each.file === file).length, 1)
+      assert.strictEqual(desired.unreadable?.b?.issues.length, 51)
+    })
   )
 })
 

@@ -110,6 +110,21 @@ describe("layers", () => {
     })
   )
 
+  onMachine("the organisation's document is called by its address, without what may be secret in it", (machine) =>
+    Effect.gen(function* () {
+      const key = "7f3a91bc55d04e12"
+      const url =
+        (machine.env.MCP_SUPERVISOR_DEFAULTS_URL = `https://u:${key}@example.com/t/${key}/d.json?k=${key}#${key}`)
+      const text = json({ mcp: { wiki: { url: "https://wiki.example.com" } } })
+      machine.write(join(machine.stateDir, "organisation.json"), json({ version: 1, url, fetchedAt: 0, text }))
+      const { layers } = yield* ConfigFiles.load(machine.host)
+      assert.deepStrictEqual(
+        layers.map(({ name }) => name),
+        ["https://example.com/t/[redacted]/d.json"]
+      )
+    })
+  )
+
   onMachine("the organisation may point to servers; it may not start programs or look at what is here", (machine) =>
     Effect.gen(function* () {
       const url = (machine.env.MCP_SUPERVISOR_DEFAULTS_URL = "https://example.com/d")
@@ -121,8 +136,11 @@ describe("layers", () => {
           typed: { type: "local" },
           environment: { environment: { NODE_OPTIONS: "--require /evil" } },
           variable: { url: "https://x.example.com/{env:TOKEN}" },
-          file: { url: "https://x.example.com", headers: { A: "{file:/etc/passwd}" } }
-        }
+          file: { url: "https://x.example.com", headers: { A: "{file:/etc/passwd}" } },
+          roots: { url: "https://x.example.com", roots: ["/"] },
+          authority: { url: "https://x.example.com", caFile: "/tmp/ca.pem" }
+        },
+        experimental: { mcp_timeout: "soon" }
       })
       machine.write(join(machine.stateDir, "organisation.json"), json({ version: 1, url, fetchedAt: 0, text }))
       machine.write(machine.globalFile(), json({ mcp: { environment: { command: "mine" } } }))
@@ -131,13 +149,22 @@ describe("layers", () => {
       assert.notInclude(json(desired.servers), "NODE_OPTIONS")
       assert.sameMembers(
         diagnostics.map(({ subject }) => subject),
-        ["program", "typed", "environment", "variable", "file"]
+        ["program", "typed", "environment", "variable", "file", "roots", "authority", undefined]
       )
+      assert.include(diagnostics.find(({ subject }) => subject === "roots")?.message, "may not name files")
+      assert.include(diagnostics.find(({ subject }) => subject === undefined)?.message, "is no duration")
+      assert.deepStrictEqual(desired.defaults, {})
       // a document of another address is not taken for it, and http is for tests on this machine only
       machine.env.MCP_SUPERVISOR_DEFAULTS_URL = "http://example.com/d"
-      assert.deepStrictEqual(Object.keys((yield* ConfigFiles.load(machine.host)).desired.servers ?? {}), [
-        "environment"
-      ])
+      const plain = yield* ConfigFiles.load(machine.host)
+      assert.deepStrictEqual(Object.keys(plain.desired.servers ?? {}), ["environment"])
+      // nobody asks there, and that is said
+      for (const said of [plain.diagnostics, plain.desired.diagnostics ?? []]) {
+        assert.deepStrictEqual(
+          said.map(({ code }) => code),
+          ["organisation_address"]
+        )
+      }
     })
   )
 

@@ -175,7 +175,7 @@ export const OAuth = Schema.Union(
       'How a token is got: by a person, or by the client itself. Default "authorization_code".'
     ),
     privateKeyPem: key(TextInput, "The key of a client that signs its requests."),
-    alg: key(Name, "The algorithm of that key.")
+    alg: key(Name, "The algorithm that it signs with. Default: the usual one for the key.")
   })
 )
 
