@@ -1,6 +1,6 @@
 // The program as few files: the front, which is all that help and completions need, and the rest in chunks that are loaded when
 // they are needed.
-import { chmodSync, readdirSync, statSync } from "node:fs"
+import { chmodSync, copyFileSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
@@ -53,6 +53,17 @@ const [front] = await Promise.all([
     banner
   })
 ])
+
+// the example servers run anywhere: what they need is in them
+const demo = join(outdir, "..", "demo")
+await build({
+  ...shared,
+  entryPoints: ["greet", "todo", "clock"].map((name) => `examples/servers/${name}.mjs`),
+  outdir: demo,
+  outExtension: { ".js": ".mjs" },
+  banner
+})
+copyFileSync(join(root, "examples/servers/websearch.py"), join(demo, "websearch.py"))
 
 const [{ bytes, inputs }] = Object.values(front.metafile.outputs)
 const foreign = Object.entries(inputs).filter(

@@ -17,6 +17,7 @@ const codes: Readonly<Record<string, number>> = {
   WrongUsage: 2,
   InvalidConfig: 2,
   InvalidArguments: 2,
+  UnsafeBind: 2,
   // a server that was named is not usable
   ServerNotFound: 3,
   ServerUnavailable: 3,

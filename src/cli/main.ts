@@ -55,7 +55,7 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
       }
       const body = command === "list" && input.json === true ? await listed(input) : undefined
       if (body !== undefined) {
-        stdout.write(body)
+        stdout.write(`${stdout.isTTY ? JSON.stringify(JSON.parse(body), null, 2) : body}\n`)
         return 0
       }
       const program = await import("./program.js")

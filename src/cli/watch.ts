@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import type { ServerSnapshot } from "../domain/ServerSnapshot.js"
-import { equals } from "../domain/ServerStatus.js"
+import { equals, type ServerStatus } from "../domain/ServerStatus.js"
 import { Screen } from "./Screen.js"
 import { serverTable, statusesOf, statusLine } from "./show/servers.js"
 import { cut } from "./table.js"
@@ -75,7 +75,7 @@ const lines = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { asNotes = false 
         const now = yield* Clock.currentTimeMillis
         for (const snapshot of all) {
           const last = before.get(snapshot.name)
-          if (last === undefined || !equals(last.status, snapshot.status)) yield* write(statusLine(snapshot, now))
+          if (last === undefined || isNews(last.status, snapshot.status)) yield* write(statusLine(snapshot, now))
         }
         for (const name of before.keys()) {
           if (!all.some((snapshot) => snapshot.name === name)) yield* write(`${name}: removed`)
@@ -84,3 +84,7 @@ const lines = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { asNotes = false 
       })
     )
   })
+
+/** How far an attempt has come is worth no line of its own. */
+const isNews = (before: ServerStatus, now: ServerStatus): boolean =>
+  before.status !== now.status || (now.status !== "connecting" && !equals(before, now))
