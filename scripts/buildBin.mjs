@@ -30,10 +30,11 @@ const banner = {
   js: 'import{createRequire as $require}from"node:module";const require=$require(import.meta.url);'
 }
 
-/** Leaves `import("./program.js")` as it is. */
+/** Leaves the imports of what is built apart as they are. */
 const apart = {
   name: "apart",
-  setup: ({ onResolve }) => onResolve({ filter: /^\.\/program\.js$/ }, () => ({ path: "./program.js", external: true }))
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^\.\/(program|quickList)\.js$/ }, ({ path }) => ({ path, external: true }))
 }
 
 const [front] = await Promise.all([
@@ -44,6 +45,7 @@ const [front] = await Promise.all([
     plugins: [apart],
     metafile: true
   }),
+  build({ ...shared, entryPoints: ["src/cli/quickList.ts"], outfile: join(outdir, "quickList.js") }),
   build({
     ...shared,
     entryPoints: ["src/cli/program.ts"],

@@ -8,7 +8,6 @@ import { overview, page, usageOf } from "./help.js"
 import { parse } from "./parse.js"
 import { specs } from "./specs.js"
 import { styleFor } from "./style.js"
-import { listed } from "./quickList.js"
 
 export const main = async (words: ReadonlyArray<string>): Promise<void> => {
   // who reads may stop reading: that is no fault of anybody
@@ -53,7 +52,7 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
         stdout.write(script(shells.find((shell) => shell === input.shell)!, specs))
         return 0
       }
-      const body = command === "list" && input.json === true ? await listed(input) : undefined
+      const body = command === "list" && input.json === true ? await quickList(input) : undefined
       if (body !== undefined) {
         stdout.write(`${stdout.isTTY ? JSON.stringify(JSON.parse(body), null, 2) : body}\n`)
         return 0
@@ -62,4 +61,9 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
       return program.run(command, input)
     }
   }
+}
+
+const quickList = async (input: Readonly<Record<string, unknown>>): Promise<string | undefined> => {
+  const { listed } = await import("./quickList.js")
+  return listed(input)
 }

@@ -23,7 +23,8 @@ export const oneLine = (text: string): string =>
 
 /** How many columns of a terminal a text takes: some characters take two, some none. */
 export const widthOf = (text: string): number => {
-  if (/^[\u0020-\u007e]*$/.test(text)) return text.length
+  // what takes time is only for those who need it
+  if (/^[\u0020-\u007e\u00a1-\u02ff\u2010-\u2027\u2190-\u2193]*$/.test(text)) return text.length
   let width = 0
   for (const { segment } of segmenter().segment(text)) width += isWide(segment) ? 2 : 1
   return width
