@@ -1,6 +1,6 @@
 // The program as few files: the front, which is all that help and completions need, and the rest in chunks that are loaded when
 // they are needed.
-import { chmodSync, copyFileSync, readdirSync, statSync } from "node:fs"
+import { chmodSync, copyFileSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
@@ -37,6 +37,7 @@ const apart = {
     onResolve({ filter: /^\.\/(program|quickList)\.js$/ }, ({ path }) => ({ path, external: true }))
 }
 
+rmSync(outdir, { recursive: true, force: true })
 const [front] = await Promise.all([
   build({
     ...shared,

@@ -7,18 +7,17 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Control from "../Control.js"
+import type * as ControlClient from "../control/ControlClient.js"
 import { ServerNotFound, ToolNotFound } from "../domain/Errors.js"
 import { nearest } from "../domain/nearest.js"
 import type { ServerEvent } from "../domain/ServerEvent.js"
 import { CommandFailed } from "./failure.js"
 import type { hostOf } from "./host.js"
+import { connect, type Daemon } from "./locate.js"
 import type { Failure, Reach, ToolRef } from "./Reach.js"
 
-type Daemon = Control.DaemonFile.DaemonFile
-
 export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Effect<Reach, Failure, Scope.Scope> =>
-  Effect.map(Control.connect(daemon, host), (client): Reach => {
+  Effect.map(connect(daemon, host), (client): Reach => {
     const path = (name: string) => ({ path: { name } })
     const all = { urlParams: {} }
 
@@ -96,7 +95,7 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
     }
   })
 
-type Client = Control.ControlClient.ControlClient
+type Client = ControlClient.ControlClient
 
 /** An id of nobody is answered with where the supervisor is. */
 const position = (client: Client) =>
@@ -117,7 +116,7 @@ const replayed = (client: Client, epoch: string, until: number | undefined) => {
   return until === undefined ? events : Stream.takeUntil(events, ({ seq }) => seq >= until)
 }
 
-const eventOf = (message: Control.ControlClient.EventMessage): Option.Option<ServerEvent> => {
+const eventOf = (message: ControlClient.EventMessage): Option.Option<ServerEvent> => {
   if (message._tag === "Event") return Option.some(message.event)
   if (message._tag === "Reset") return Option.none()
   return Option.some({ seq: message.to, at: 0, type: "Skipped", from: message.from, to: message.to })

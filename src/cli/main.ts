@@ -10,19 +10,21 @@ import { specs } from "./specs.js"
 import { styleFor } from "./style.js"
 
 export const main = async (words: ReadonlyArray<string>): Promise<void> => {
-  // who reads may stop reading: that is no fault of anybody
-  process.stdout.on("error", quiet)
-  process.stderr.on("error", quiet)
+  let failure: string | undefined
+  process.stdout.on("error", ({ code = "unknown" }: NodeJS.ErrnoException) => {
+    // who reads may stop reading: that is no fault of anybody
+    if (code !== "EPIPE") failure = code
+  })
+  process.stderr.on("error", () => {})
   const code = await codeOf(words)
   // on some systems what goes into a pipe is still on its way
   await Promise.all([written(process.stdout), written(process.stderr)])
-  process.exit(code)
+  if (failure !== undefined) process.stderr.write(`error: what was found could not be written (${failure})\n`)
+  process.exit(failure === undefined ? code : 1)
 }
 
 const written = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => (stream.writable ? stream.write("", () => resolve()) : resolve()))
-
-const quiet = () => {}
 
 const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
   const { stderr, stdout } = process

@@ -10,7 +10,7 @@ import type { ServerSnapshot } from "../domain/ServerSnapshot.js"
 import { equals, type ServerStatus } from "../domain/ServerStatus.js"
 import { Screen } from "./Screen.js"
 import { serverTable, statusesOf, statusLine } from "./show/servers.js"
-import { cut } from "./table.js"
+import { type Cell, cut } from "./table.js"
 
 type Snapshots = ReadonlyArray<ServerSnapshot>
 
@@ -19,7 +19,7 @@ export interface Options {
   readonly name?: string | undefined
   readonly json: boolean
   /** Stands above the table. */
-  readonly header?: ReadonlyArray<string> | undefined
+  readonly header?: ReadonlyArray<Cell> | undefined
   /** Where lines go that are no data of the command. Defaults to false. */
   readonly asNotes?: boolean | undefined
 }
@@ -49,7 +49,7 @@ const live = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { header = [] }: Op
       const room = Math.max(screen.rows() - header.length - 2, 3)
       const hidden = table.length - room
       const shown = hidden > 0 ? [...table.slice(0, room - 1), `… and ${hidden + 1} more`] : table
-      yield* screen.redraw([...header.map((line) => cut(line, width)), ...shown])
+      yield* screen.redraw([...header.map(({ paint, text }) => (paint ?? String)(cut(text, width))), ...shown])
     })
     yield* Stream.merge(
       Stream.map(changes, (all) => {

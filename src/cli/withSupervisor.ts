@@ -3,9 +3,9 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import * as Control from "../Control.js"
 import { CommandFailed } from "./failure.js"
 import { hostOf } from "./host.js"
+import { locate } from "./locate.js"
 import type { Failure, Reach } from "./Reach.js"
 import * as Running from "./Running.js"
 import { Screen } from "./Screen.js"
@@ -66,7 +66,7 @@ const isPassedOver = (found: Reach | PassedOver): found is PassedOver => "passed
 const reachRunning = (shared: Shared): Effect.Effect<Reach | PassedOver | undefined, Failure, Scope.Scope> =>
   Effect.gen(function* () {
     const host = hostOf(shared)
-    const located = yield* Control.locate(host)
+    const located = yield* locate(host)
     switch (located._tag) {
       case "Nobody":
         return undefined

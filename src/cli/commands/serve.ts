@@ -55,8 +55,8 @@ export const run = (input: Input<typeof spec>) =>
     else if (screen.width() === undefined) yield* screen.out(address)
     if (input.demo) yield* screen.note(demoTour(ourselves(), screen.noteStyle).join("\n"))
     const header = [
-      `${screen.style.bold("mcp-supervisor")} at ${screen.style.name(address)}, process ${process.pid}. Ctrl-C ends it.`,
-      ""
+      { text: `mcp-supervisor at ${address}, process ${process.pid}. Ctrl-C ends it.`, paint: screen.style.bold },
+      { text: "" }
     ]
     // with --json, the only data is where it is; what happens is for people
     const isQuiet = input.json || screen.width() === undefined

@@ -2,9 +2,10 @@ import { spawn } from "node:child_process"
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import * as Control from "../../Control.js"
+import { AlreadyRunning } from "../../control/Daemon.js"
 import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
+import { connect, type Daemon, locate } from "../locate.js"
 import { Screen } from "../Screen.js"
 import { command, flag, type Input, text, whole } from "../spec.js"
 
@@ -30,14 +31,14 @@ export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const host = hostOf(input)
-    const before = yield* Control.locate(host)
+    const before = yield* locate(host)
     if (before._tag === "Running") {
       yield* screen.note(`it is running already (process ${before.daemon.pid})`)
       return yield* announce(input, before.daemon)
     }
     if (before._tag === "OtherFiles") {
       const { address, pid } = before.daemon
-      return yield* new Control.Daemon.AlreadyRunning({ stateDir: host.stateDir, pid, address })
+      return yield* new AlreadyRunning({ stateDir: host.stateDir, pid, address })
     }
     const log = join(host.stateDir, "supervisor.log")
     const child = yield* launch(input, host, log)
@@ -54,7 +55,7 @@ export const run = (input: Input<typeof spec>) =>
     return yield* announce(input, daemon)
   })
 
-const announce = (input: Input<typeof spec>, daemon: Control.DaemonFile.DaemonFile) =>
+const announce = (input: Input<typeof spec>, daemon: Daemon) =>
   Effect.flatMap(Screen, (screen) => {
     const { address, pid, socket } = daemon
     const { stateDir } = hostOf(input)
@@ -112,11 +113,9 @@ const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoExceptio
 const ready = (child: Child, host: ReturnType<typeof hostOf>) => {
   const look = Effect.gen(function* () {
     while (true) {
-      const found = yield* Control.locate(host)
+      const found = yield* locate(host)
       if ("daemon" in found && found.daemon.pid === child.pid) {
-        const health = Effect.scoped(
-          Effect.flatMap(Control.connect(found.daemon, host), (client) => client.system.health({}))
-        )
+        const health = Effect.scoped(Effect.flatMap(connect(found.daemon, host), (client) => client.system.health({})))
         if ((yield* Effect.either(health))._tag === "Right") return found.daemon
       }
       yield* Effect.sleep(lookEveryMs)

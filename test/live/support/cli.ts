@@ -93,7 +93,7 @@ export const place = async (): Promise<Place> => {
     begin,
     run: async (words, options) => (await begin(words, options)).ended,
     onTerminal: async (words, steps = [], { columns, rows, env: more } = { columns: 80, rows: 24 }) => {
-      const fixture = [here("./pty.py"), String(columns), String(rows), JSON.stringify(steps)]
+      const fixture = [here("./terminal.py"), String(columns), String(rows), JSON.stringify(steps)]
       const child = spawn("python3", [...fixture, process.execPath, program, ...words], {
         cwd: project,
         env: { ...env, ...more }
