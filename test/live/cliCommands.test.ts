@@ -55,7 +55,7 @@ describe.concurrent("looking", () => {
     const daemon = JSON.parse(readFileSync(join(here.stateDir, "daemon.json"), "utf8"))
     const token = readFileSync(join(here.stateDir, "control-token"), "utf8").trim()
     const answer = await fetch(`${daemon.address}/mcp`, { headers: { authorization: `Bearer ${token}` } })
-    const body = await answer.json()
+    const body = JSON.parse(await answer.text())
     assert.deepStrictEqual(json(await here.run(["list", "--json"])), body)
     assert.deepStrictEqual(json(await here.run(["status", "--json"])), body)
     assert.deepStrictEqual(Object.keys(body), ["greet", "notes", "broken", "off"])
@@ -198,7 +198,7 @@ describe("steering", () => {
   })
 
   it("add, disable, enable and remove reach the running supervisor", async () => {
-    const added = await here.run(["add", "more", "--env", "A=b", "--", ...[notes.command, ...notes.args]])
+    const added = await here.run(["add", "more", "--env", "A=b", "--", notes.command, ...notes.args])
     assert.match(ok(added), /^added more to .*config\.json\n$/)
     assert.include(added.stderr, "mcp-supervisor test more")
     assert.strictEqual(ok(await here.run(["call", "more/echo", '{"text":"hi"}'])), "hi\n")

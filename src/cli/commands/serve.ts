@@ -36,10 +36,8 @@ export const run = (input: Input<typeof spec>) =>
     const { McpSupervisor } = yield* Effect.promise(() => import("../../McpSupervisor.js"))
     const servers = input.demo ? yield* demoServers : undefined
     const { MCP_SUPERVISOR_TOKEN: own = "" } = process.env
-    const options = {
-      ...{ cwd, files, stateDir, servers },
-      ...{ port: input.port, host: input.host, token: own === "" ? undefined : Redacted.make(own) }
-    }
+    const token = own === "" ? undefined : Redacted.make(own)
+    const options = { cwd, files, stateDir, servers, port: input.port, host: input.host, token }
     const context = yield* screen.busy("starting", Layer.build(Control.layer(options)))
     const { address, socket } = Context.get(context, Control.ControlServer.ControlServer)
     const supervisor = Context.get(context, McpSupervisor)

@@ -100,7 +100,10 @@ const words = (
   { cwd, files, stateDir }: ReturnType<typeof hostOf>
 ): ReadonlyArray<string> => [
   "serve",
-  ...["--cwd", cwd, "--state-dir", stateDir],
+  "--cwd",
+  cwd,
+  "--state-dir",
+  stateDir,
   ...files.flatMap((file) => ["--config", file]),
   ...(input.port === undefined ? [] : ["--port", String(input.port)]),
   ...(input.host === undefined ? [] : ["--host", input.host]),
