@@ -16,7 +16,7 @@ import { ServerSnapshot } from "../domain/ServerSnapshot.js"
 import { ServerStatus } from "../domain/ServerStatus.js"
 import { version } from "../domain/version.js"
 import * as ControlError from "./ControlError.js"
-import { withBearer } from "./openApi.js"
+import { finished } from "./openApi.js"
 import * as Payload from "./Payload.js"
 
 export { revision } from "./revision.js"
@@ -31,6 +31,7 @@ const Segment = Schema.transform(Schema.String, Schema.String, {
 const name = HttpApiSchema.param("name", Segment)
 
 const CallError = Schema.Union(...ControlError.callErrors)
+const LoginError = Schema.Union(ControlError.ServerNotFound, ControlError.AuthError)
 const ReadError = Schema.Union(...ControlError.readErrors)
 
 const servers = HttpApiGroup.make("mcp")
@@ -42,35 +43,50 @@ const servers = HttpApiGroup.make("mcp")
       .addError(Schema.Union(ControlError.ServerExists, ControlError.InvalidConfig))
       .addError(Schema.Union(ControlError.EditRefused, ControlError.Unconfigured))
   )
-  .add(HttpApiEndpoint.post("connect")`/mcp/${name}/connect`.addSuccess(ServerStatus))
-  .add(HttpApiEndpoint.post("disconnect")`/mcp/${name}/disconnect`.addSuccess(ServerStatus))
-  .add(HttpApiEndpoint.post("restart")`/mcp/${name}/restart`.addSuccess(ServerStatus))
-  .add(HttpApiEndpoint.post("enable")`/mcp/${name}/enable`.addSuccess(ServerStatus))
-  .add(HttpApiEndpoint.post("disable")`/mcp/${name}/disable`.addSuccess(ServerStatus))
-  .add(HttpApiEndpoint.del("remove")`/mcp/${name}`.addSuccess(ServerStatus))
-  .addError(ControlError.ServerNotFound)
+  .add(
+    HttpApiEndpoint.post("connect")`/mcp/${name}/connect`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound)
+  )
+  .add(
+    HttpApiEndpoint.post("disconnect")`/mcp/${name}/disconnect`
+      .addSuccess(ServerStatus)
+      .addError(ControlError.ServerNotFound)
+  )
+  .add(
+    HttpApiEndpoint.post("restart")`/mcp/${name}/restart`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound)
+  )
+  .add(
+    HttpApiEndpoint.post("enable")`/mcp/${name}/enable`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound)
+  )
+  .add(
+    HttpApiEndpoint.post("disable")`/mcp/${name}/disable`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound)
+  )
+  .add(HttpApiEndpoint.del("remove")`/mcp/${name}`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound))
   .annotate(OpenApi.Description, "Servers and the commands that move them.")
 
 const auth = HttpApiGroup.make("auth")
-  .add(HttpApiEndpoint.post("start")`/mcp/${name}/auth`.addSuccess(Payload.LoginStarted))
-  .add(HttpApiEndpoint.post("finish")`/mcp/${name}/auth/callback`.setPayload(Payload.Callback).addSuccess(ServerStatus))
-  .add(HttpApiEndpoint.del("forget")`/mcp/${name}/auth`.addSuccess(ServerStatus))
+  .add(HttpApiEndpoint.post("start")`/mcp/${name}/auth`.addSuccess(Payload.LoginStarted).addError(LoginError))
+  .add(
+    HttpApiEndpoint.post("finish")`/mcp/${name}/auth/callback`
+      .setPayload(Payload.Callback)
+      .addSuccess(ServerStatus)
+      .addError(LoginError)
+  )
+  .add(HttpApiEndpoint.del("forget")`/mcp/${name}/auth`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound))
   .add(HttpApiEndpoint.get("list", "/auth").addSuccess(Schema.Array(Payload.Login)))
-  .addError(Schema.Union(ControlError.ServerNotFound, ControlError.AuthError))
   .annotate(OpenApi.Description, "Logging in to servers, and out again.")
 
 const snapshots = HttpApiGroup.make("servers")
   .add(HttpApiEndpoint.get("list", "/servers").addSuccess(Schema.Array(ServerSnapshot)))
-  .add(HttpApiEndpoint.get("get")`/servers/${name}`.addSuccess(ServerSnapshot))
+  .add(HttpApiEndpoint.get("get")`/servers/${name}`.addSuccess(ServerSnapshot).addError(ControlError.ServerNotFound))
   .add(
     HttpApiEndpoint.get("logs")`/servers/${name}/logs`
       .addSuccess(Schema.Array(Protocol.LogLine))
+      .addError(ControlError.ServerNotFound)
       .annotate(
         OpenApi.Description,
         'The lines that are kept, oldest first. With "Accept: text/event-stream": the same as events named "log", then each new line.'
       )
   )
-  .addError(ControlError.ServerNotFound)
   .annotate(OpenApi.Description, "Everything that is known about servers.")
 
 const catalog = HttpApiGroup.make("catalog")
@@ -160,6 +176,6 @@ export const ControlApi = HttpApi.make("mcp-supervisor")
       version,
       description: "Controls a running supervisor. Every request carries the token of the file `control-token`.",
       license: { name: "MIT" },
-      transform: withBearer
+      transform: finished
     })
   )

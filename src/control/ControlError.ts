@@ -152,7 +152,7 @@ export const envelope = <
   const { _tag, ...details } = error.fields as Schema.Struct.Fields
   const Body = Schema.Struct({
     error: Schema.Struct({ tag: Schema.Literal(error._tag), message: Schema.String, ...details })
-  }).annotations({ identifier: `${error._tag}Answer` })
+  })
   const Wire = Body as unknown as Schema.Schema<{ readonly error: Readonly<Record<string, unknown>> }, Envelope>
   return Schema.transform(Wire, Schema.typeSchema(error), {
     strict: true,
@@ -161,7 +161,7 @@ export const envelope = <
     encode: (failure) => ({
       error: { ...pick(failure, Object.keys(details)), tag: error._tag, message: failure.message }
     })
-  }).annotations({ ...HttpApiSchema.annotations({ status }), identifier: `${error._tag}Answered` })
+  }).annotations({ ...HttpApiSchema.annotations({ status }), identifier: `${error._tag}Answer` })
 }
 
 /**

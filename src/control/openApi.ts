@@ -4,9 +4,12 @@
 
 type Json = Record<string, unknown>
 
-/** Every route takes the token, and errors come in one shape: the one that is built in is never sent. */
-export const withBearer = (document: Json): Json => {
-  const { components, ...rest } = withoutBuiltInError(document) as Json & { readonly components: Json }
+/**
+ * Every route takes the token, errors come in one shape (the one that is built in is never sent), and schemas have names that
+ * may stand in such a document.
+ */
+export const finished = (document: Json): Json => {
+  const { components, ...rest } = cleaned(document) as Json & { readonly components: Json }
   return {
     ...rest,
     components: { ...components, securitySchemes: { token: { type: "http", scheme: "bearer" } } },
@@ -14,17 +17,26 @@ export const withBearer = (document: Json): Json => {
   }
 }
 
-const builtIn = "#/components/schemas/HttpApiDecodeError"
+const builtIn = "HttpApiDecodeError"
 
 const isBuiltIn = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && "$ref" in value && value.$ref === builtIn
+  typeof value === "object" && value !== null && "$ref" in value && value.$ref === `#/components/schemas/${builtIn}`
 
-const withoutBuiltInError = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.filter((item) => !isBuiltIn(item)).map(withoutBuiltInError)
+const cleaned = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.filter((item) => !isBuiltIn(item)).map(cleaned)
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key]) => key !== "HttpApiDecodeError")
-      .map(([key, item]) => [key, withoutBuiltInError(item)])
+      .filter(([key, item]) => key !== builtIn && !(key === "$id" && isMark(item)))
+      .map(([key, item]) => [
+        key.replace(ours, ""),
+        key === "$ref" && typeof item === "string" ? item.replace(ours, "") : cleaned(item)
+      ])
   )
 }
+
+/** Names of ours begin with that of the package. */
+const ours = /mcp-supervisor(?:\/|~1)/
+
+/** A name for "anything" and the like that stands in several places, where a name may stand in one only. */
+const isMark = (id: unknown): boolean => typeof id === "string" && id.startsWith("/schemas/")

@@ -28,7 +28,11 @@ describe("the library and the API", () => {
         const { controls } = fake
 
         /** Moves a server, by the library and the API in turns. */
-        const move = (index: number, name: string, what: (typeof transitions)[number]) => {
+        const move = (
+          index: number,
+          name: string,
+          what: (typeof transitions)[number]
+        ): Effect.Effect<unknown, unknown> => {
           const path = { name }
           switch (what) {
             case "crash":

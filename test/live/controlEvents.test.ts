@@ -214,13 +214,11 @@ describe("the event stream", () => {
       }).pipe(Effect.provide(quiet))
       yield* supervisor.awaitSettled()
       yield* supervisor.disable("one")
-      const until = Stream.takeUntil(
-        (event: ServerEvent) => event.type === "StatusChanged" && event.to.status === "disabled"
-      )
-      const told = yield* Stream.runCollect(until(supervisor.eventsFrom(1)))
+      const isLast = (event: ServerEvent) => event.type === "StatusChanged" && event.to.status === "disabled"
+      const told = yield* Stream.runCollect(Stream.takeUntil(supervisor.eventsFrom(1), isLast))
       const heard = yield* client.events(`${server.epoch}-0`).pipe(
         Stream.filterMap((message) => (message._tag === "Event" ? Option.some(message.event) : Option.none())),
-        until,
+        Stream.takeUntil(isLast),
         Stream.runCollect
       )
       assert.deepStrictEqual(Array.from(heard), Array.from(told))
