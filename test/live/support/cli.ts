@@ -53,8 +53,8 @@ export interface Place {
 
 export interface Begun {
   readonly child: ChildProcessWithoutNullStreams
-  /** Resolves when stdout or stderr holds the text. */
-  readonly said: (text: string) => Promise<void>
+  /** Resolves with the text when stdout or stderr holds it. */
+  readonly said: (text: string | RegExp) => Promise<string>
   readonly ended: Promise<Ran>
 }
 
@@ -134,9 +134,11 @@ const follow = (child: ChildProcessWithoutNullStreams, input: string | undefined
     said: (text) =>
       new Promise((resolve, reject) => {
         const look = () => {
-          if (!stdout.includes(text) && !stderr.includes(text)) return
+          const all = `${stdout}\n${stderr}`
+          const found = typeof text === "string" ? (all.includes(text) ? text : undefined) : text.exec(all)?.[0]
+          if (found === undefined) return
           listeners.delete(look)
-          resolve()
+          resolve(found)
         }
         listeners.add(look)
         look()
