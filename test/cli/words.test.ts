@@ -152,7 +152,7 @@ describe("a new server", () => {
     oauthClientSecret: undefined,
     oauthScope: undefined
   }
-  const entry = (words: Partial<Words>) => {
+  const entry = (words: Partial<Words>): unknown => {
     const made = entryOf({ ...none, ...words })
     return made._tag === "Entry" ? made.entry : made
   }
