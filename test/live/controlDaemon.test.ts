@@ -14,6 +14,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import type * as ConfigFiles from "../../src/config/ConfigFiles.js"
 import * as Control from "../../src/Control.js"
 import { McpSupervisor } from "../../src/supervision/model.js"
 import { temporary } from "./support/control.js"
@@ -32,7 +33,7 @@ const start = (options: Control.ServeOptions) =>
 
 const place = Effect.map(temporary, (cwd) => ({ cwd, stateDir: join(cwd, "state") }))
 
-const running = (host: { readonly cwd: string; readonly stateDir: string }) =>
+const running = (host: ConfigFiles.Host) =>
   Effect.gen(function* () {
     const found = yield* Control.locate(host)
     if (found._tag !== "Running") return yield* Effect.dieMessage(found._tag)
@@ -205,7 +206,7 @@ describe("the one supervisor of a state directory", () => {
       const file = join(host.cwd, "own.json")
       writeFileSync(file, JSON.stringify({ mcp: { one: { ...entry, environment: { KEY: "s3cret" } } } }))
       const { supervisor } = yield* start({ ...host, files: [file] })
-      const daemon = yield* running({ ...host, ...{ files: [file] } })
+      const daemon = yield* running({ ...host, files: [file] })
       assert.include(daemon.config, file)
       const client = yield* Control.connect(daemon, host)
       const explained = yield* client.config.explain({})

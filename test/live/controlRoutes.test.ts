@@ -142,7 +142,7 @@ describe("every route", () => {
       assert.strictEqual(answer.status, 400)
       assert.notInclude(answer.text, "s3cret")
       assert.deepStrictEqual(
-        answer.json.error.issues.map((issue: any) => issue.path.join(".")),
+        answer.json.error.issues.map((issue: { readonly path: ReadonlyArray<string> }) => issue.path.join(".")),
         ["name", "persist"]
       )
       const config = yield* ask("/mcp", { method: "POST", body: { name: "n", config: { command: { a: "s3cret" } } } })
@@ -313,7 +313,8 @@ describe("the control API", () => {
 
   it.scopedLive("listens beyond loopback only with a token of the user's own, and says where it cannot", () =>
     Effect.gen(function* () {
-      const refusal = (control: object) => Effect.map(Effect.flip(setup(control)), (error: any) => error._tag)
+      const refusal = (control: object) =>
+        Effect.map(Effect.flip(setup(control)), (error) => (error as { readonly _tag: string })._tag)
       assert.strictEqual(yield* refusal({ host: "0.0.0.0" }), "UnsafeBind")
       assert.strictEqual(yield* refusal({ host: "0.0.0.0", ownToken: Redacted.make("short") }), "UnsafeBind")
       const ownToken = Redacted.make("a-token-of-my-own-choice")

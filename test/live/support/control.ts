@@ -17,6 +17,8 @@ export interface Answer {
   readonly status: number
   readonly headers: Http.IncomingHttpHeaders
   readonly text: string
+  /** What a test expects there is in it. */
+  // oxlint-disable-next-line typescript/no-explicit-any
   readonly json: any
 }
 
