@@ -8,13 +8,15 @@ import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as ControlClient from "../control/ControlClient.js"
-import { ServerNotFound, ToolNotFound } from "../domain/Errors.js"
+import { ServerNotFound, ServerUnavailable, ToolNotFound } from "../domain/Errors.js"
 import { nearest } from "../domain/nearest.js"
 import type { ServerEvent } from "../domain/ServerEvent.js"
+import { isSettled } from "../domain/ServerStatus.js"
 import { CommandFailed } from "./failure.js"
 import type { hostOf } from "./host.js"
 import { connect, type Daemon } from "./locate.js"
 import type { Failure, Reach, ToolRef } from "./Reach.js"
+import { isUsable } from "./show/servers.js"
 
 export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Effect<Reach, Failure, Scope.Scope> =>
   Effect.map(connect(daemon, host), (client): Reach => {
@@ -26,19 +28,51 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
 
     const servers = told(client.servers.list({}))
 
-    const publicName = ({ name, server }: ToolRef) =>
-      server === undefined
-        ? Effect.succeed(name)
-        : Effect.gen(function* () {
-            const tools = yield* client.catalog.tools(all)
-            const found = tools.find((tool) => tool.server === server && tool.rawName === name)
-            if (found !== undefined) return found.name
-            // says whether it is the server or the tool that is not there
-            yield* client.servers.get(path(server))
-            const own = tools.filter((tool) => tool.server === server).map(({ rawName }) => rawName)
-            const meant = nearest(name, own)
-            return yield* new ToolNotFound({ tool: name, server, ...(meant === undefined ? {} : { nearest: meant }) })
-          })
+    /** Something may have changed: once at the beginning, then with each event. None is missed in between. */
+    const occasions = Stream.unwrap(
+      Effect.map(position(client), ({ epoch, latest }) =>
+        Stream.concat(
+          Stream.void,
+          client.events(`${epoch}-${latest}`).pipe(
+            Stream.filter((message) => message._tag !== "Event" || message.event.type !== "CallSettled"),
+            Stream.debounce(Duration.millis(50)),
+            Stream.as(undefined)
+          )
+        )
+      )
+    )
+
+    /** The server once it is no longer connecting, within the time a call waits for one. */
+    const settled = (name: string) =>
+      occasions.pipe(
+        Stream.mapEffect(() => client.servers.get(path(name))),
+        Stream.filter(({ status }) => isSettled(status)),
+        Stream.runHead,
+        Effect.timeoutOption("10 seconds"),
+        Effect.zipRight(client.servers.get(path(name)))
+      )
+
+    const find = ({ name, server }: ToolRef) =>
+      Effect.map(client.catalog.tools(all), (tools) => {
+        const own = tools.filter((tool) => tool.server === server)
+        const names = own.map(({ rawName }) => rawName)
+        return { found: own.find(({ rawName }) => rawName === name)?.name, names }
+      })
+
+    const publicName = (tool: ToolRef) =>
+      Effect.gen(function* () {
+        const { name, server } = tool
+        if (server === undefined) return name
+        const first = yield* find(tool)
+        if (first.found !== undefined) return first.found
+        // says whether it is the server or the tool that is not there; one that was just added may have to be waited for
+        const { status } = yield* settled(server)
+        const { found, names } = yield* find(tool)
+        if (found !== undefined) return found
+        if (!isUsable(status)) return yield* new ServerUnavailable({ server, status })
+        const meant = nearest(name, names)
+        return yield* new ToolNotFound({ tool: name, server, ...(meant === undefined ? {} : { nearest: meant }) })
+      })
 
     const events: Reach["events"] = ({ follow, replay }) =>
       toldAll(
@@ -53,14 +87,7 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
       kind: "running",
       servers,
       server: (name) => told(client.servers.get(path(name))),
-      changes: Stream.concat(
-        Stream.fromEffect(servers),
-        toldAll(client.events()).pipe(
-          Stream.filter((message) => message._tag !== "Event" || message.event.type !== "CallSettled"),
-          Stream.debounce(Duration.millis(50)),
-          Stream.mapEffect(() => servers)
-        )
-      ),
+      changes: Stream.mapEffect(toldAll(occasions), () => servers),
       catalog: told(
         Effect.all(
           {

@@ -2,6 +2,7 @@ import * as Effect from "effect/Effect"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
 import { afterEdit, editOptions } from "../editing.js"
 import { argument, command, type Input } from "../spec.js"
+import { ifRunning } from "../withSupervisor.js"
 
 export const spec = command({
   name: "enable",
@@ -13,6 +14,15 @@ export const spec = command({
 })
 
 export const run = (input: Input<typeof spec>) =>
-  Effect.flatMap(ConfigFiles.enable(input.name, editOptions(input)), (edited) =>
-    afterEdit(input, edited, `enabled ${input.name} in ${edited.file}`)
-  )
+  Effect.gen(function* () {
+    const edited = yield* ConfigFiles.enable(input.name, editOptions(input))
+    yield* afterEdit(input, edited, `enabled ${input.name} in ${edited.file}`)
+    // what a command switched off stays off through every change of the files
+    yield* Effect.ignore(
+      ifRunning(input, (reach) =>
+        Effect.flatMap(reach.server(input.name), ({ status }) =>
+          status.status === "disabled" && status.by === "command" ? reach.connect(input.name) : Effect.void
+        )
+      )
+    )
+  })
