@@ -14,6 +14,7 @@ import { memory } from "./memory.js"
 import { options } from "./options.js"
 import { endAll } from "./processes.js"
 import { recovery } from "./recovery.js"
+import { program } from "./program.js"
 import { machine, type Row, type Section, summary, table } from "./report.js"
 import { startUp } from "./startUp.js"
 
@@ -25,7 +26,7 @@ setTimeout(() => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
 
 /** A profile slows down, and says nothing of memory: it is for calls. */
-const sections = options.profile === undefined ? [calls, startUp, catalog, recovery, config, memory] : [calls]
+const sections = options.profile === undefined ? [calls, startUp, catalog, recovery, config, program, memory] : [calls]
 
 const isWanted = (name: string): boolean => name.includes(options.only)
 

@@ -24,7 +24,8 @@ export const effort = options.quick
       catalog: { rounds: 2, repeats: 5, reads: 1000 },
       recovery: { rounds: 3 },
       memory: { rounds: 1, connections: 50 },
-      config: { rounds: 3 }
+      config: { rounds: 3 },
+      program: { rounds: 7, requests: 100, calls: 1600 }
     }
   : {
       calls: { rounds: 6, warmUp: 4000, sequential: 200, inFlight: 350 },
@@ -32,7 +33,8 @@ export const effort = options.quick
       catalog: { rounds: 3, repeats: 10, reads: 10_000 },
       recovery: { rounds: 7 },
       memory: { rounds: 2, connections: 100 },
-      config: { rounds: 7 }
+      config: { rounds: 7 },
+      program: { rounds: 15, requests: 300, calls: 8000 }
     }
 
 /** The build as a contender imports it. */

@@ -1,5 +1,6 @@
 /** The files of this repository that are made from its code. */
 import { ConfigDocument } from "../src/index.js"
+import { cliPage } from "./cliPage.js"
 import { configurationPage } from "./configurationPage.js"
 import { lifecycleDiagram } from "./lifecycleDiagram.js"
 
@@ -28,5 +29,6 @@ How to read it:
 export const generated: Record<string, () => string> = {
   "schema/mcp-supervisor.schema.json": () => `${JSON.stringify(ConfigDocument.jsonSchema(), null, 2)}\n`,
   "docs/lifecycle.md": lifecyclePage,
-  "docs/configuration.md": configurationPage
+  "docs/configuration.md": configurationPage,
+  "docs/cli.md": cliPage
 }

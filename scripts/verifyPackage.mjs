@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const { exports, name } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
+const { bin, exports, name, version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
 // a library may look whether it writes to a terminal: that alone opens these, so open them first
 void [process.stdout, process.stderr]
 const before = process.getActiveResourcesInfo()
@@ -14,7 +14,7 @@ const root = await import(name)
 const modules = Object.keys(exports).filter((path) => path !== "." && !path.endsWith(".json"))
 
 // not for everybody, and so no namespaces of the root
-const apart = ["./Testing"]
+const apart = ["./Control", "./Testing"]
 
 assert.deepEqual(
   [...Object.keys(root).map((module) => `./${module}`), ...apart].sort(),
@@ -27,6 +27,11 @@ for (const path of modules) {
   assert.notEqual(Object.keys(module).length, 0, `${path} exports nothing`)
 }
 assert.deepEqual(process.getActiveResourcesInfo(), before, "importing the package opened something")
+
+for (const file of Object.values(bin)) {
+  const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
+  assert.equal(execFileSync(path, ["--version"], { encoding: "utf8" }), `${version}\n`, `${file} does not run by itself`)
+}
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
 const viteNode = fileURLToPath(new URL("../node_modules/vite-node/vite-node.mjs", import.meta.url))

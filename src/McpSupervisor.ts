@@ -8,12 +8,11 @@ import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
-import * as HashSet from "effect/HashSet"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Browser from "./auth/Browser.js"
 import * as CredentialStore from "./auth/CredentialStore.js"
 import type { McpAuth } from "./auth/McpAuth.js"
+import { awayFromStdout } from "./awayFromStdout.js"
 import * as ConfigFiles from "./config/ConfigFiles.js"
 import * as Connector from "./connection/Connector.js"
 import * as FileChildLedger from "./connection/FileChildLedger.js"
@@ -118,11 +117,3 @@ export const layerConfig = <R = never>(
     })
   ).pipe(Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout))
 }
-
-/** What a program prints is its own business: where nobody chose how to log, our log goes to stderr. */
-const awayFromStdout = (loggers: HashSet.HashSet<Logger.Logger<unknown, unknown>>) =>
-  HashSet.has(loggers, Logger.defaultLogger)
-    ? HashSet.add(HashSet.remove(loggers, Logger.defaultLogger), stderrLogger)
-    : loggers
-
-const stderrLogger = Logger.withConsoleError(Logger.logfmtLogger)

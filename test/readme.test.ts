@@ -26,9 +26,11 @@ describe("the README", () => {
       "README.md",
       "CONTRIBUTING.md",
       "docs/architecture.md",
+      "docs/cli.md",
       "docs/configuration.md",
       "docs/connections.md",
       "docs/testing.md",
+      "docs/writing-servers.md",
       "bench/README.md",
       "docs/lifecycle.md",
       "docs/decisions/README.md"

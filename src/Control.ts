@@ -1,0 +1,149 @@
+/**
+ * A running supervisor from outside: finding it, asking it, and being it.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import type { McpAuth } from "./auth/McpAuth.js"
+import { awayFromStdout } from "./awayFromStdout.js"
+import * as ConfigFiles from "./config/ConfigFiles.js"
+import type { Host } from "./config/ConfigFiles.js"
+import { surroundings } from "./config/Host.js"
+import * as Sources from "./config/sources.js"
+import { ConfigAccess, type Service as ConfigService } from "./control/ConfigAccess.js"
+import * as ControlClient from "./control/ControlClient.js"
+import * as ControlServer from "./control/ControlServer.js"
+import * as ControlToken from "./control/ControlToken.js"
+import * as Daemon from "./control/Daemon.js"
+import * as DaemonFile from "./control/DaemonFile.js"
+import * as SocketPath from "./control/socketPath.js"
+import type { InvalidConfig } from "./domain/Errors.js"
+import { type ConfigOptions, layerConfig, McpSupervisor, type Shape } from "./McpSupervisor.js"
+
+export * as ConfigAccess from "./control/ConfigAccess.js"
+export * as ControlApi from "./control/ControlApi.js"
+export * as ControlClient from "./control/ControlClient.js"
+export * as ControlError from "./control/ControlError.js"
+export * as ControlServer from "./control/ControlServer.js"
+export * as ControlToken from "./control/ControlToken.js"
+export * as Daemon from "./control/Daemon.js"
+export * as DaemonFile from "./control/DaemonFile.js"
+
+/**
+ * Who supervises in a state directory, as seen from somebody with a configuration of his own. `OtherFiles` is a supervisor that
+ * serves other config files than he would.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Located = DaemonFile.Found | { readonly _tag: "OtherFiles"; readonly daemon: DaemonFile.DaemonFile }
+
+/**
+ * Looks for the supervisor that commands should talk to.
+ *
+ * @since 0.1.0
+ * @category finding
+ */
+export const locate = (host: Host = {}): Effect.Effect<Located> =>
+  Effect.gen(function* () {
+    const where = surroundings(host)
+    const found = yield* DaemonFile.find(where.stateDir)
+    if (found._tag !== "Running") return found
+    const key = yield* Effect.orElseSucceed(ControlToken.read(where.stateDir), () => Redacted.make(""))
+    const ours = Sources.describe(where, Redacted.value(key))
+    return (yield* Sources.same(ours, found.daemon.sources, where))
+      ? found
+      : { _tag: "OtherFiles", daemon: found.daemon }
+  })
+
+/**
+ * A client of a supervisor that was found, by its socket where it has one.
+ *
+ * @since 0.1.0
+ * @category finding
+ */
+export const connect = (
+  daemon: DaemonFile.DaemonFile,
+  host: Host = {}
+): Effect.Effect<ControlClient.ControlClient, ControlToken.TokenUnusable, Scope.Scope> =>
+  Effect.flatMap(
+    Effect.suspend(() => ControlToken.read(surroundings(host).stateDir)),
+    (token) => ControlClient.make({ socket: daemon.socket, address: daemon.address, token })
+  )
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ServeOptions<R = never>
+  extends ConfigOptions<R>,
+    Pick<ControlServer.Options, "host" | "port" | "allowedHosts" | "allowedOrigins" | "maxBody" | "heartbeat"> {
+  /** A token of the user's own, beside the one in the state directory. Needed beyond loopback. Defaults to none. */
+  readonly token?: Redacted.Redacted<string> | undefined
+}
+
+/**
+ * Every way in which a supervisor cannot begin to serve.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export type ServeError =
+  | InvalidConfig
+  | Daemon.AlreadyRunning
+  | Daemon.StateDirUnusable
+  | ControlServer.UnsafeBind
+  | ControlServer.ListenFailed
+  | ControlToken.TokenUnusable
+
+/**
+ * The one supervisor of a state directory, from config files, with its control API and `daemon.json`. Once it is built, it can
+ * be asked; servers connect in their own time. At its end everything is gone again, in order.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = <R = never>(
+  options: ServeOptions<R> = {}
+): Layer.Layer<McpSupervisor | McpAuth | ControlServer.ControlServer, ServeError, R> =>
+  Layer.scopedContext(
+    Effect.gen(function* () {
+      const { allowedHosts, allowedOrigins, heartbeat, host, maxBody, port, token: ownToken, ...rest } = options
+      const { agents, cwd, defaults, files, servers, tools } = rest
+      const where = surroundings({ cwd, files, stateDir: rest.stateDir })
+      const { stateDir } = where
+
+      yield* ControlServer.checkBind({ host, ownToken })
+      yield* Daemon.hold(stateDir)
+      const token = yield* ControlToken.make(stateDir)
+      yield* Daemon.tryPort(host ?? ControlServer.defaultHost, port ?? ControlServer.defaultPort)
+      const socket = yield* SocketPath.prepare(stateDir)
+      // as long as something of us runs, we are there
+      yield* Effect.addFinalizer(() => DaemonFile.remove(stateDir, process.pid))
+
+      const context = yield* Layer.build(layerConfig({ ...rest, stateDir }))
+      const program = { agents, defaults, servers, tools }
+      const access = configAccess(Context.get(context, McpSupervisor), { cwd, files, stateDir, program })
+      const control = yield* Layer.build(
+        ControlServer.layer({ allowedHosts, allowedOrigins, heartbeat, host, maxBody, port, socket, token, ownToken })
+      ).pipe(Effect.provide(Context.add(context, ConfigAccess, access)))
+
+      const sources = Sources.describe(where, Redacted.value(token))
+      const { address } = Context.get(control, ControlServer.ControlServer)
+      const config = yield* Sources.present(sources, where)
+      yield* Daemon.announce(stateDir, { address, socket, config, sources })
+      return Context.merge(context, control)
+    })
+  ).pipe(Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout))
+
+const configAccess = (supervisor: Shape, { program, ...host }: ConfigFiles.Options): ConfigService => ({
+  reload: Effect.flatMap(ConfigFiles.load({ ...host, program }), ({ desired }) => supervisor.reconcile(desired)),
+  explain: ConfigFiles.explain({ ...host, program }),
+  trust: (file) => ConfigFiles.trust({ ...host, file }),
+  add: (name, entry) => Effect.asVoid(ConfigFiles.add(name, entry, host))
+})

@@ -1,0 +1,169 @@
+/**
+ * The supervisor that runs in the background, through its control API.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type * as ControlClient from "../control/ControlClient.js"
+import { ServerNotFound, ServerUnavailable, ToolNotFound } from "../domain/Errors.js"
+import { nearest } from "../domain/nearest.js"
+import type { ServerEvent } from "../domain/ServerEvent.js"
+import { isSettled } from "../domain/ServerStatus.js"
+import { CommandFailed } from "./failure.js"
+import type { hostOf } from "./host.js"
+import { connect, type Daemon } from "./locate.js"
+import type { Failure, Reach, ToolRef } from "./Reach.js"
+import { isUsable } from "./show/servers.js"
+
+export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Effect<Reach, Failure, Scope.Scope> =>
+  Effect.map(connect(daemon, host), (client): Reach => {
+    const path = (name: string) => ({ path: { name } })
+    const all = { urlParams: {} }
+
+    const told = <A, E extends object, R>(effect: Effect.Effect<A, E, R>) => Effect.mapError(effect, understood(daemon))
+    const toldAll = <A, E extends object>(stream: Stream.Stream<A, E>) => Stream.mapError(stream, understood(daemon))
+
+    const servers = told(client.servers.list({}))
+
+    /** Something may have changed: once at the beginning, then with each event. None is missed in between. */
+    const occasions = Stream.unwrap(
+      Effect.map(position(client), ({ epoch, latest }) =>
+        Stream.concat(
+          Stream.void,
+          client.events(`${epoch}-${latest}`).pipe(
+            Stream.filter((message) => message._tag !== "Event" || message.event.type !== "CallSettled"),
+            Stream.debounce(Duration.millis(50)),
+            Stream.as(undefined)
+          )
+        )
+      )
+    )
+
+    /** The server once it is no longer connecting, within the time a call waits for one. */
+    const settled = (name: string) =>
+      occasions.pipe(
+        Stream.mapEffect(() => client.servers.get(path(name))),
+        Stream.filter(({ status }) => isSettled(status)),
+        Stream.runHead,
+        Effect.timeoutOption("10 seconds"),
+        Effect.zipRight(client.servers.get(path(name)))
+      )
+
+    const find = ({ name, server }: ToolRef) =>
+      Effect.map(client.catalog.tools(all), (tools) => {
+        const own = tools.filter((tool) => tool.server === server)
+        const names = own.map(({ rawName }) => rawName)
+        return { found: own.find(({ rawName }) => rawName === name)?.name, names }
+      })
+
+    const publicName = (tool: ToolRef) =>
+      Effect.gen(function* () {
+        const { name, server } = tool
+        if (server === undefined) return name
+        const first = yield* find(tool)
+        if (first.found !== undefined) return first.found
+        // says whether it is the server or the tool that is not there; one that was just added may have to be waited for
+        const { status } = yield* settled(server)
+        const { found, names } = yield* find(tool)
+        if (found !== undefined) return found
+        if (!isUsable(status)) return yield* new ServerUnavailable({ server, status })
+        const meant = nearest(name, names)
+        return yield* new ToolNotFound({ tool: name, server, ...(meant === undefined ? {} : { nearest: meant }) })
+      })
+
+    const events: Reach["events"] = ({ follow, replay }) =>
+      toldAll(
+        replay
+          ? Stream.unwrap(
+              Effect.map(position(client), ({ epoch, latest }) => replayed(client, epoch, follow ? undefined : latest))
+            )
+          : Stream.filterMap(client.events(), eventOf)
+      )
+
+    return {
+      kind: "running",
+      servers,
+      server: (name) => told(client.servers.get(path(name))),
+      changes: Stream.mapEffect(toldAll(occasions), () => servers),
+      catalog: told(
+        Effect.all(
+          {
+            tools: client.catalog.tools(all),
+            resources: client.catalog.resources(all),
+            resourceTemplates: client.catalog.resourceTemplates(all),
+            prompts: client.catalog.prompts(all)
+          },
+          { concurrency: 4 }
+        )
+      ),
+      call: (tool, args) =>
+        told(
+          Effect.flatMap(publicName(tool), (name) =>
+            client.catalog.call({ path: { name }, payload: { arguments: { ...args } } })
+          )
+        ),
+      read: (server, uri) => told(client.catalog.read({ payload: { server, uri } })),
+      prompt: (server, name, args) =>
+        told(client.catalog.prompt({ payload: { server, name, arguments: { ...args } } })),
+      connect: (name) => told(client.mcp.connect(path(name))),
+      restart: (name) => told(client.mcp.restart(path(name))),
+      disconnect: (name) => told(client.mcp.disconnect(path(name))),
+      reload: told(client.config.reload({})),
+      logins: told(client.auth.list({})),
+      startLogin: (name) => told(client.auth.start(path(name))),
+      finishLogin: (name, url) => told(client.auth.finish({ ...path(name), payload: { url } })),
+      logout: (name) => told(client.auth.forget(path(name))),
+      logs: (name, follow) =>
+        follow ? toldAll(client.logs(name)) : Stream.fromIterableEffect(told(client.servers.logs(path(name)))),
+      events
+    }
+  })
+
+type Client = ControlClient.ControlClient
+
+/** An id of nobody is answered with where the supervisor is. */
+const position = (client: Client) =>
+  client.events("0-0").pipe(
+    Stream.runHead,
+    Effect.flatMap((first) => {
+      const id = Option.match(first, { onNone: () => "", onSome: (message) => message.id })
+      const [epoch, latest] = id.split("-")
+      return epoch === undefined || latest === undefined
+        ? Effect.fail(new CommandFailed({ message: "the supervisor ended" }))
+        : Effect.succeed({ epoch, latest: Number(latest) })
+    })
+  )
+
+const replayed = (client: Client, epoch: string, until: number | undefined) => {
+  if (until === 0) return Stream.empty
+  const events = Stream.filterMap(client.events(`${epoch}-0`), eventOf)
+  return until === undefined ? events : Stream.takeUntil(events, ({ seq }) => seq >= until)
+}
+
+const eventOf = (message: ControlClient.EventMessage): Option.Option<ServerEvent> => {
+  if (message._tag === "Event") return Option.some(message.event)
+  if (message._tag === "Reset") return Option.none()
+  return Option.some({ seq: message.to, at: 0, type: "Skipped", from: message.from, to: message.to })
+}
+
+/** What the connection says, in words that say what to do. */
+const understood =
+  (daemon: Daemon) =>
+  (error: object): Failure => {
+    const { _tag: tag, message } = error as { readonly _tag?: unknown; readonly message?: unknown }
+    if (error instanceof ServerNotFound) return error
+    if (tag === "RequestError" || tag === "ResponseError") {
+      return new CommandFailed({
+        message: `the supervisor (process ${daemon.pid}) does not answer at ${daemon.socket ?? daemon.address}; start it again: mcp-supervisor stop; mcp-supervisor start`
+      })
+    }
+    if (tag === "ParseError" || tag === "HttpApiDecodeError") {
+      return new CommandFailed({ message: `what answers at ${daemon.address} is no supervisor of this version` })
+    }
+    return Predicate.isString(tag) && Predicate.isString(message)
+      ? { _tag: tag, message }
+      : new CommandFailed({ message: "the supervisor gave no answer" })
+  }

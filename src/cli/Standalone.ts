@@ -1,0 +1,97 @@
+/**
+ * A supervisor for the time of one command. Only the servers it is about are started.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { McpAuth } from "../auth/McpAuth.js"
+import * as ConfigFiles from "../config/ConfigFiles.js"
+import type { InvalidConfig } from "../domain/Errors.js"
+import type * as ServerConfig from "../domain/ServerConfig.js"
+import { allowsLogin } from "../domain/ServerConfig.js"
+import { decode } from "../domain/ServerConfig.js"
+import * as Either from "effect/Either"
+import * as McpSupervisor from "../McpSupervisor.js"
+import type { Login, Reach } from "./Reach.js"
+import { hostOf } from "./host.js"
+import type { Shared } from "./spec.js"
+
+export interface Options {
+  /** Which servers are started: all, unless it says which. The others are there, but switched off. */
+  readonly only?: ((name: string) => boolean) | undefined
+}
+
+export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, InvalidConfig, Scope.Scope> =>
+  Effect.gen(function* () {
+    const host = hostOf(shared)
+    const { desired } = yield* ConfigFiles.load(host)
+    const all = Object.entries(desired.servers ?? {})
+    const servers =
+      only === undefined
+        ? desired.servers
+        : Object.fromEntries(all.map(([name, entry]) => [name, only(name) ? entry : switchedOff(entry)]))
+    const options = { ...desired, servers, roots: [host.cwd], stateDir: host.stateDir }
+    const context = yield* Layer.build(McpSupervisor.layerNode(options))
+    const supervisor = Context.get(context, McpSupervisor.McpSupervisor)
+    const auth = Context.get(context, McpAuth)
+
+    /** A server of the name has settled, or is waited for no longer. */
+    const settled = (name?: string) =>
+      Effect.ignore(supervisor.awaitSettled({ servers: name === undefined ? undefined : [name] }))
+    const once = yield* Effect.cached(settled())
+
+    const remotes = all.flatMap(([name, entry]) => (isLoginable(name, entry) ? [name] : []))
+
+    const reach: Reach = {
+      kind: "standalone",
+      servers: Effect.zipRight(once, supervisor.servers),
+      server: (name) => Effect.zipRight(settled(name), supervisor.server(name)),
+      changes: supervisor.changes,
+      catalog: Effect.zipRight(once, supervisor.catalog),
+      call: (tool, args, onProgress) =>
+        Effect.zipRight(
+          settled(tool.server),
+          tool.server === undefined
+            ? supervisor.callTool(tool.name, args, { onProgress })
+            : supervisor.callServerTool(tool.server, tool.name, args, { onProgress })
+        ),
+      read: supervisor.readResource,
+      prompt: supervisor.getPrompt,
+      connect: supervisor.connect,
+      restart: supervisor.restart,
+      disconnect: supervisor.disconnect,
+      reload: Effect.flatMap(ConfigFiles.load(host), (now) => supervisor.reconcile(now.desired)),
+      logins: Effect.zipRight(
+        once,
+        Effect.forEach(remotes, (server) =>
+          Effect.all({ login: auth.status(server), snapshot: supervisor.server(server) }).pipe(
+            Effect.map(({ login, snapshot }): Login => ({ server, login, status: snapshot.status }))
+          )
+        )
+      ),
+      startLogin: auth.startLogin,
+      finishLogin: auth.finishLogin,
+      logout: auth.logout,
+      logs: (name, follow) => (follow ? supervisor.logs(name) : untilQuiet(settled(name), supervisor.logs(name))),
+      events: ({ follow, replay }) => {
+        const events = replay ? supervisor.eventsFrom(1) : supervisor.events
+        return follow ? events : untilQuiet(once, events)
+      }
+    }
+    return reach
+  })
+
+/** What is there once all is settled. */
+const untilQuiet = <A, E>(settled: Effect.Effect<void>, stream: Stream.Stream<A, E>): Stream.Stream<A, E> =>
+  Stream.unwrap(Effect.as(settled, Stream.interruptAfter(stream, "50 millis")))
+
+const switchedOff = (entry: ServerConfig.Input): ServerConfig.Input => ({ ...entry, enabled: false })
+
+const isLoginable = (name: string, entry: ServerConfig.Input): boolean =>
+  Either.match(decode(name, entry), {
+    onLeft: () => false,
+    onRight: ({ config }) => Option.exists(config, (each) => each._tag === "Remote" && allowsLogin(each))
+  })

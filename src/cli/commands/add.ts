@@ -1,0 +1,66 @@
+import * as Effect from "effect/Effect"
+import * as ConfigFiles from "../../config/ConfigFiles.js"
+import { ask } from "../ask.js"
+import { afterEdit, editOptions } from "../editing.js"
+import { entryOf } from "../entry.js"
+import { WrongUsage } from "../failure.js"
+import { Screen } from "../Screen.js"
+import { argument, command, flag, type Input, text, texts } from "../spec.js"
+
+export const spec = command({
+  name: "add",
+  summary: "Write a server into the config file",
+  details:
+    "The project's file if there is one, else your own; its comments and order stay. What is missing is asked for on a terminal. Secrets are better named than written: --env TOKEN={env:TOKEN}.",
+  group: "configure",
+  arguments: { name: argument("optional", "name", "What to call it") },
+  options: {
+    url: text("URL", "The address of a remote server"),
+    command: text("COMMAND", "The program of a local server"),
+    args: texts("ARG", "Its arguments, up to the next option", true),
+    env: texts("KEY=VALUE", "A variable for its environment; may be repeated"),
+    header: texts("KEY=VALUE", "A header for its requests; may be repeated"),
+    transport: text("KIND", "How it is reached, where that is not found out", ["stdio", "http", "sse"]),
+    oauth: flag("It wants a login"),
+    noOauth: flag("Never log in to it"),
+    oauthClientId: text("ID", "The client that is registered for us"),
+    oauthClientSecret: text("SECRET", "The secret of that client"),
+    oauthScope: text("SCOPE", "What to ask to be allowed"),
+    scope: text("SCOPE", "Which file", ["project", "global"])
+  },
+  rest: "command args…",
+  examples: [
+    "add files -- npx -y @modelcontextprotocol/server-filesystem .",
+    "add github --url https://api.githubcopilot.com/mcp/ --oauth",
+    "add search --command node --args server.mjs --port 0 --env 'KEY={env:SEARCH_KEY}'"
+  ]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const name = input.name ?? (yield* asked("a name", "Name of the server"))
+    let made = entryOf(input)
+    if (made._tag === "Open") {
+      const where = yield* asked(
+        "--url, --command or -- command…",
+        "Its command, or the https:// address of a remote server"
+      )
+      made = entryOf(isAddress(where) ? { ...input, url: where } : { ...input, command: where })
+    }
+    if (made._tag !== "Entry")
+      return yield* new WrongUsage({ message: made._tag === "Open" ? "nothing to run" : made.message })
+    const edited = yield* ConfigFiles.add(name, made.entry, { ...editOptions(input), scope: scopeOf(input.scope) })
+    yield* afterEdit(input, edited, `added ${name} to ${edited.file}`)
+    if (!input.json) yield* screen.note(`see whether it works: mcp-supervisor test ${name}`)
+  })
+
+const scopeOf = (scope: string | undefined) => (scope === "project" || scope === "global" ? scope : undefined)
+
+const isAddress = (text: string): boolean => /^https?:\/\//i.test(text)
+
+const asked = (what: string, question: string) =>
+  Effect.gen(function* () {
+    const { canAsk } = yield* Screen
+    return canAsk ? yield* ask({ text: question }) : yield* new WrongUsage({ message: `${what} is missing` })
+  })

@@ -1,0 +1,87 @@
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import { WrongUsage } from "../failure.js"
+import type { ToolRef } from "../Reach.js"
+import { Screen } from "../Screen.js"
+import { resultText } from "../show/catalog.js"
+import { argument, command, type Input } from "../spec.js"
+import { withSupervisor } from "../withSupervisor.js"
+
+export const spec = command({
+  name: "call",
+  summary: "Call a tool",
+  details:
+    "Arguments are one JSON object; - reads it from stdin. The exit code is 1 if the tool reports an error, 2 if the arguments do not fit, 3 if the server is not usable.",
+  group: "use",
+  arguments: {
+    tool: argument("required", "tool", "Its public name, or server/tool"),
+    args: argument("optional", "json-args", "A JSON object")
+  },
+  options: {},
+  examples: [
+    `call greet_greet '{"name":"Ada"}'`,
+    `call greet/greet '{"name":"Ada"}' --json`,
+    "call search/query - < args.json"
+  ]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const args = yield* parsed(input.args)
+    const tool = toolRef(input.tool)
+    let doing = `calling ${input.tool}`
+    const onProgress = ({ message, progress, total }: Progress) =>
+      Effect.sync(() => {
+        const share = total === undefined ? String(progress) : `${Math.round((progress / total) * 100)} %`
+        doing = `${input.tool}: ${[message, share].filter(Predicate.isNotUndefined).join(" ")}`
+      })
+    return yield* withSupervisor(input, { only: onlyFor(tool) }, (reach) =>
+      Effect.gen(function* () {
+        const result = yield* screen.busy(() => doing, reach.call(tool, args, onProgress))
+        const code = result.isError === true ? 1 : 0
+        if (input.json) return yield* Effect.as(screen.json(result), code)
+        const text = resultText(result)
+        if (text !== "") yield* screen.out(text)
+        if (code !== 0) yield* screen.note(screen.noteStyle.bad(`${input.tool} reports an error`))
+        return code
+      })
+    )
+  })
+
+interface Progress {
+  readonly progress: number
+  readonly total?: number | undefined
+  readonly message?: string | undefined
+}
+
+/** `server/tool` names both; anything else is a public name. */
+export const toolRef = (word: string): ToolRef => {
+  const slash = word.indexOf("/")
+  return slash < 1 ? { name: word } : { server: word.slice(0, slash), name: word.slice(slash + 1) }
+}
+
+/** The servers a tool may belong to: its name begins with that of its server, perhaps with other characters replaced. */
+const onlyFor = ({ name, server }: ToolRef) =>
+  server === undefined
+    ? (candidate: string) => name.startsWith(`${candidate.replace(/[^A-Za-z0-9_-]/g, "_")}_`)
+    : [server]
+
+const parsed = (text: string | undefined) =>
+  Effect.gen(function* () {
+    const given = text === "-" ? yield* stdin() : text
+    if (given === undefined || given.trim() === "") return {}
+    const wrong = new WrongUsage({ message: `the arguments have to be one JSON object, such as '{"name":"Ada"}'` })
+    const value = yield* Effect.try({ try: (): unknown => JSON.parse(given), catch: () => wrong })
+    return Predicate.isRecord(value) ? value : yield* wrong
+  })
+
+const stdin = () =>
+  Effect.tryPromise({
+    try: async () => {
+      const chunks: Array<Buffer> = []
+      for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
+      return Buffer.concat(chunks).toString("utf8")
+    },
+    catch: () => new WrongUsage({ message: "stdin cannot be read" })
+  })

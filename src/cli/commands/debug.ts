@@ -1,0 +1,40 @@
+import * as Effect from "effect/Effect"
+import { layerFile } from "../../auth/CredentialStore.js"
+import { hostOf } from "../host.js"
+import { trail } from "../oauthTrail.js"
+import { find, probe, type Step } from "../probe.js"
+import { Screen } from "../Screen.js"
+import { stepLine } from "../show/steps.js"
+import { argument, command, type Input } from "../spec.js"
+
+export const spec = command({
+  name: "debug",
+  summary: "Find out step by step why a login or a connection fails",
+  details:
+    "For a remote server: each address of the OAuth discovery with its answer, registration, scopes and the token that is kept; then a connection, as test makes it. No token is shown.",
+  group: "log in",
+  arguments: { name: argument("required", "name", "The server") },
+  options: {},
+  examples: ["debug github"]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const host = hostOf(input)
+    const subject = yield* find(input.name, host)
+    const steps: Array<Step> = []
+    const onStep = (step: Step) =>
+      Effect.suspend(() => {
+        steps.push(step)
+        return input.json ? Effect.void : screen.out(stepLine(step, screen.style))
+      })
+    const { config } = subject
+    if (config._tag === "Remote") {
+      yield* screen.busy("asking", Effect.provide(trail(input.name, config, onStep), layerFile(host.stateDir)))
+    }
+    const report = yield* screen.busy("connecting", probe(subject, host.stateDir, onStep))
+    if (input.json) yield* screen.json({ ...report, steps })
+    else yield* screen.out(screen.style.bold(report.advice))
+    return report.usable ? 0 : 3
+  })

@@ -1,0 +1,26 @@
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import { Screen } from "../Screen.js"
+import { eventLine } from "../show/events.js"
+import { command, flag, type Input } from "../spec.js"
+import { withSupervisor } from "../withSupervisor.js"
+
+export const spec = command({
+  name: "events",
+  summary: "What has happened to the servers",
+  details: "With --json, one event per line.",
+  group: "look",
+  arguments: {},
+  options: { follow: flag("Go on until interrupted", "f") },
+  examples: ["events", "events -f --json"]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  withSupervisor(input, {}, (reach) =>
+    Effect.gen(function* () {
+      const screen = yield* Screen
+      yield* Stream.runForEach(reach.events({ follow: input.follow, replay: true }), (event) =>
+        input.json ? screen.out(JSON.stringify(event)) : screen.out(eventLine(event, screen.style))
+      )
+    })
+  )

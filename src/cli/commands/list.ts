@@ -1,0 +1,32 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Screen } from "../Screen.js"
+import { serverTable, statusesOf } from "../show/servers.js"
+import { command, type Input } from "../spec.js"
+import { withSupervisor } from "../withSupervisor.js"
+
+export const spec = command({
+  name: "list",
+  summary: "All servers and how they are",
+  details: "Without a running supervisor, every server is connected once to find out.",
+  group: "look",
+  arguments: {},
+  options: {},
+  examples: ["list", "list --json | jq 'map_values(.status)'"]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  withSupervisor(input, {}, (reach) =>
+    Effect.gen(function* () {
+      const screen = yield* Screen
+      const snapshots = yield* screen.busy("connecting", reach.servers)
+      if (input.json) return yield* screen.json(statusesOf(snapshots))
+      if (snapshots.length === 0) return yield* screen.note(noServers)
+      const now = yield* Clock.currentTimeMillis
+      for (const line of serverTable(snapshots, { style: screen.style, width: screen.width(), now }))
+        yield* screen.out(line)
+    })
+  )
+
+export const noServers = `no servers are configured; add one: mcp-supervisor add NAME -- command args…
+or take over those of another client: mcp-supervisor import claude-code`

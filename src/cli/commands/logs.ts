@@ -1,0 +1,25 @@
+import * as Stream from "effect/Stream"
+import * as Effect from "effect/Effect"
+import { Screen } from "../Screen.js"
+import { logLine } from "../show/events.js"
+import { argument, command, flag, type Input } from "../spec.js"
+import { withSupervisor } from "../withSupervisor.js"
+
+export const spec = command({
+  name: "logs",
+  summary: "What a server writes to stderr",
+  group: "look",
+  arguments: { name: argument("required", "name", "The server") },
+  options: { follow: flag("Go on until interrupted", "f") },
+  examples: ["logs github", "logs github -f"]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  withSupervisor(input, { only: [input.name] }, (reach) =>
+    Effect.gen(function* () {
+      const screen = yield* Screen
+      yield* Stream.runForEach(reach.logs(input.name, input.follow), (line) =>
+        input.json ? screen.out(JSON.stringify(line)) : screen.out(logLine(line, screen.style))
+      )
+    })
+  )

@@ -1,0 +1,35 @@
+import * as Effect from "effect/Effect"
+import { WrongUsage } from "../failure.js"
+import { pairs } from "../pairs.js"
+import { Screen } from "../Screen.js"
+import { promptText } from "../show/catalog.js"
+import { argument, command, type Input } from "../spec.js"
+import { withSupervisor } from "../withSupervisor.js"
+
+export const spec = command({
+  name: "prompt",
+  summary: "Get a prompt, filled in",
+  group: "use",
+  arguments: {
+    server: argument("required", "server", "The server that has it"),
+    name: argument("required", "prompt", "The prompt, as prompts lists it"),
+    values: argument("many", "key=value", "Its arguments")
+  },
+  options: {},
+  examples: ["prompt docs summarise topic=restarts length=short"]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  Effect.gen(function* () {
+    const values = pairs(input.values)
+    if (typeof values === "string") {
+      return yield* new WrongUsage({ message: `"${values}" is no argument: write key=value` })
+    }
+    return yield* withSupervisor(input, { only: [input.server] }, (reach) =>
+      Effect.gen(function* () {
+        const screen = yield* Screen
+        const result = yield* screen.busy(`asking ${input.server}`, reach.prompt(input.server, input.name, values))
+        yield* input.json ? screen.json(result) : screen.out(promptText(result))
+      })
+    )
+  })

@@ -1,0 +1,30 @@
+import * as Effect from "effect/Effect"
+import { Screen } from "../Screen.js"
+import { argument, command, type Input } from "../spec.js"
+import { withSupervisor } from "../withSupervisor.js"
+
+export const spec = command({
+  name: "read",
+  summary: "Read a resource",
+  group: "use",
+  arguments: {
+    server: argument("required", "server", "The server that has it"),
+    uri: argument("required", "uri", "The address of the resource, as resources lists it")
+  },
+  options: {},
+  examples: ["read docs file:///README.md"]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  withSupervisor(input, { only: [input.server] }, (reach) =>
+    Effect.gen(function* () {
+      const screen = yield* Screen
+      const result = yield* screen.busy(`reading from ${input.server}`, reach.read(input.server, input.uri))
+      if (input.json) return yield* screen.json(result)
+      for (const each of result.contents) {
+        if ("text" in each && typeof each.text === "string") yield* screen.out(each.text)
+        else
+          yield* screen.note(`${each.uri} is not text (${each.mimeType ?? "of unknown type"}): --json gives its bytes`)
+      }
+    })
+  )

@@ -1,0 +1,64 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Context from "effect/Context"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import type { ServerSnapshot } from "../../domain/ServerSnapshot.js"
+import { demoServers, demoTour } from "../demo.js"
+import { hostOf } from "../host.js"
+import { ourselves } from "../ourselves.js"
+import { Screen } from "../Screen.js"
+import { whileEnding } from "../signals.js"
+import { command, flag, type Input, text, whole } from "../spec.js"
+import { watch } from "../watch.js"
+
+export const spec = command({
+  name: "serve",
+  summary: "Supervise in the foreground, with the control API",
+  details:
+    "Keeps all servers alive until it is interrupted: once to end everything in order, twice to kill what is left. Beyond this machine (--host) it needs a token of your own in MCP_SUPERVISOR_TOKEN.",
+  group: "run",
+  arguments: {},
+  options: {
+    port: whole("PORT", "Where to listen; 0 is any free port. Default 7444", 65_535),
+    host: text("HOST", "On which address. Default 127.0.0.1"),
+    demo: flag("Add the example servers, and say what to try with them")
+  },
+  examples: ["serve", "serve --demo", "serve --port 0 --json"]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const { cwd, files, stateDir } = hostOf(input)
+    // the API and everything below it take a while to load: only those wait who serve
+    const Control = yield* Effect.promise(() => import("../../Control.js"))
+    const { McpSupervisor } = yield* Effect.promise(() => import("../../McpSupervisor.js"))
+    const servers = input.demo ? yield* demoServers : undefined
+    const { MCP_SUPERVISOR_TOKEN: own = "" } = process.env
+    const token = own === "" ? undefined : Redacted.make(own)
+    const options = { cwd, files, stateDir, servers, port: input.port, host: input.host, token }
+    const context = yield* screen.busy("starting", Layer.build(Control.layer(options)))
+    const { address, socket } = Context.get(context, Control.ControlServer.ControlServer)
+    const supervisor = Context.get(context, McpSupervisor)
+
+    let latest: ReadonlyArray<ServerSnapshot> = []
+    whileEnding(() => latest.filter(({ status }) => alive.includes(status.status)).map(({ name }) => name))
+    const changes = Stream.tap(supervisor.changes, (all) =>
+      Effect.sync(() => {
+        latest = all
+      })
+    )
+    if (input.json) yield* screen.out(JSON.stringify({ address, socket, pid: process.pid, stateDir }))
+    else if (screen.width() === undefined) yield* screen.out(address)
+    if (input.demo) yield* screen.note(demoTour(ourselves(), screen.noteStyle).join("\n"))
+    const header = [
+      { text: `mcp-supervisor at ${address}, process ${process.pid}. Ctrl-C ends it.`, paint: screen.style.bold },
+      { text: "" }
+    ]
+    // with --json, the only data is where it is; what happens is for people
+    const isQuiet = input.json || screen.width() === undefined
+    yield* watch(changes, { json: false, header, asNotes: isQuiet })
+  }).pipe(Effect.scoped)
+
+const alive: ReadonlyArray<string> = ["connected", "connecting"]

@@ -1,0 +1,44 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import { Screen } from "../Screen.js"
+import { isUsable, serverCard, serverTable, statusesOf } from "../show/servers.js"
+import { argument, command, flag, type Input } from "../spec.js"
+import { withSupervisor } from "../withSupervisor.js"
+import { noServers } from "./list.js"
+import { watch } from "../watch.js"
+
+export const spec = command({
+  name: "status",
+  summary: "One server in detail, or all of them; with --watch as they change",
+  details: "With a name, the exit code is 0 if that server is usable and 3 if it is not.",
+  group: "look",
+  arguments: { name: argument("optional", "name", "The server") },
+  options: { watch: flag("Keep showing it until interrupted") },
+  examples: ["status", "status github", "status --watch"]
+})
+
+export const run = (input: Input<typeof spec>) => {
+  const { json, name } = input
+  return withSupervisor(input, { only: name === undefined ? undefined : [name] }, (reach) =>
+    Effect.gen(function* () {
+      const screen = yield* Screen
+      if (input.watch) {
+        if (name !== undefined) yield* reach.server(name)
+        return yield* watch(reach.changes, { name, json })
+      }
+      const snapshots = yield* screen.busy(
+        "connecting",
+        name === undefined ? reach.servers : Effect.map(reach.server(name), (each) => [each])
+      )
+      const [only] = snapshots
+      const code = name !== undefined && only !== undefined && !isUsable(only.status) ? 3 : 0
+      if (json) return yield* Effect.as(screen.json(statusesOf(snapshots)), code)
+      if (only === undefined) return yield* screen.note(noServers)
+      const now = yield* Clock.currentTimeMillis
+      const options = { style: screen.style, width: screen.width(), now }
+      const lines = name === undefined ? serverTable(snapshots, options) : serverCard(only, options)
+      for (const line of lines) yield* screen.out(line)
+      return code
+    })
+  )
+}

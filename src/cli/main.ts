@@ -1,0 +1,71 @@
+/**
+ * What runs first. Help, the version and completions need nothing but the words, and a list from a running supervisor one
+ * request: for those, nothing else is loaded. Everything else is `program.ts`.
+ */
+import { version } from "../domain/version.js"
+import { script, shells } from "./completions.js"
+import { overview, page, usageOf } from "./help.js"
+import { parse } from "./parse.js"
+import { specs } from "./specs.js"
+import { styleFor } from "./style.js"
+
+export const main = async (words: ReadonlyArray<string>): Promise<void> => {
+  let failure: string | undefined
+  process.stdout.on("error", ({ code = "unknown" }: NodeJS.ErrnoException) => {
+    // who reads may stop reading: that is no fault of anybody
+    if (code !== "EPIPE") failure = code
+  })
+  process.stderr.on("error", () => {})
+  const code = await codeOf(words)
+  // on some systems what goes into a pipe is still on its way
+  await Promise.all([written(process.stdout), written(process.stderr)])
+  if (failure !== undefined) process.stderr.write(`error: what was found could not be written (${failure})\n`)
+  process.exit(failure === undefined ? code : 1)
+}
+
+const written = (stream: NodeJS.WriteStream): Promise<void> =>
+  new Promise((resolve) => (stream.writable ? stream.write("", () => resolve()) : resolve()))
+
+const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
+  const { stderr, stdout } = process
+  const parsed = parse(specs, words)
+  switch (parsed._tag) {
+    case "Help": {
+      const style = styleFor(stdout.isTTY, process.env)
+      const width = Math.min(stdout.columns ?? 100, 120)
+      const spec = specs.find(({ name }) => name === parsed.command)
+      stdout.write(`${spec === undefined ? overview(specs, style, width) : page(spec, style, width)}\n`)
+      return 0
+    }
+    case "Version":
+      stdout.write(`${version}\n`)
+      return 0
+    case "Wrong": {
+      const style = styleFor(stderr.isTTY, process.env)
+      const spec = specs.find(({ name }) => name === parsed.command)
+      const usage = spec === undefined ? "<command> [options]" : usageOf(spec)
+      const more = `mcp-supervisor ${spec === undefined ? "" : `${spec.name} `}--help`
+      stderr.write(`${style.bad("error:")} ${parsed.message}\nusage: mcp-supervisor ${usage}\nmore:  ${more}\n`)
+      return 2
+    }
+    case "Run": {
+      const { command, input } = parsed
+      if (command === "completions") {
+        stdout.write(script(shells.find((shell) => shell === input.shell)!, specs))
+        return 0
+      }
+      const body = command === "list" && input.json === true ? await quickList(input) : undefined
+      if (body !== undefined) {
+        stdout.write(`${stdout.isTTY ? JSON.stringify(JSON.parse(body), null, 2) : body}\n`)
+        return 0
+      }
+      const program = await import("./program.js")
+      return program.run(command, input)
+    }
+  }
+}
+
+const quickList = async (input: Readonly<Record<string, unknown>>): Promise<string | undefined> => {
+  const { listed } = await import("./quickList.js")
+  return listed(input)
+}

@@ -1,0 +1,188 @@
+/**
+ * From words to the input of one command. Strict: a word that is not understood is a mistake, never a value for something else.
+ */
+import { nearest } from "../domain/nearest.js"
+import { type Argument, type Option, optionsOf, type Spec, shared, kebab } from "./spec.js"
+
+export type Parsed =
+  | { readonly _tag: "Run"; readonly command: string; readonly input: Readonly<Record<string, unknown>> }
+  | { readonly _tag: "Help"; readonly command?: string | undefined }
+  | { readonly _tag: "Version" }
+  | { readonly _tag: "Wrong"; readonly command?: string | undefined; readonly message: string }
+
+/** Ends parsing. */
+class Wrong {
+  readonly message: string
+  constructor(message: string) {
+    this.message = message
+  }
+}
+
+export const parse = (specs: ReadonlyArray<Spec>, words: ReadonlyArray<string>): Parsed => {
+  const { before, command, rest } = split(words)
+  const end = rest.indexOf("--")
+  const own = [...before, ...(end === -1 ? rest : rest.slice(0, end))]
+  if (command === undefined) {
+    if (own.includes("--version") || own.includes("-V")) return { _tag: "Version" }
+    if (own.includes("--help") || own.includes("-h")) return { _tag: "Help" }
+    return { _tag: "Wrong", message: own.length === 0 ? "a command is missing" : `${own[0]} is no command` }
+  }
+  if (command === "help") {
+    const [about] = rest
+    if (about === undefined || specs.some(({ name }) => name === about)) return { _tag: "Help", command: about }
+  }
+  const spec = specs.find(({ name }) => name === command)
+  if (spec === undefined) {
+    const meant = nearest(command, [...specs.map(({ name }) => name), "help"])
+    return { _tag: "Wrong", message: `there is no command "${command}"${meant ? `; did you mean "${meant}"?` : ""}` }
+  }
+  if (own.includes("--help") || own.includes("-h")) return { _tag: "Help", command }
+  try {
+    return { _tag: "Run", command, input: read(spec, [...before, ...rest]) }
+  } catch (wrong) {
+    if (wrong instanceof Wrong) return { _tag: "Wrong", command, message: wrong.message }
+    throw wrong
+  }
+}
+
+interface Split {
+  readonly before: ReadonlyArray<string>
+  readonly command: string | undefined
+  readonly rest: ReadonlyArray<string>
+}
+
+/** The first word that is no option, nor the value of one that every command takes. */
+const split = (words: ReadonlyArray<string>): Split => {
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index]!
+    if (!word.startsWith("-")) {
+      return { before: words.slice(0, index), command: word, rest: words.slice(index + 1) }
+    }
+    const option = Object.entries(shared).find(([key]) => word === `--${kebab(key)}`)?.[1]
+    if (option !== undefined && option._tag !== "Flag") index++
+  }
+  return { before: words, command: undefined, rest: [] }
+}
+
+const read = (spec: Spec, words: ReadonlyArray<string>): Readonly<Record<string, unknown>> => {
+  const options = optionsOf(spec)
+  const given = new Map<string, Array<string>>()
+  const plain: Array<string> = []
+  let rest: ReadonlyArray<string> = []
+
+  const isOption = (word: string): boolean => lookUp(options, word) !== undefined
+
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index]!
+    if (word === "--") {
+      const others = words.slice(index + 1)
+      if (spec.rest === undefined) plain.push(...others)
+      else rest = others
+      break
+    }
+    if (!word.startsWith("-") || word === "-" || isNumber(word)) {
+      plain.push(word)
+      continue
+    }
+    const found = lookUp(options, word)
+    if (found === undefined) throw new Wrong(unknownOption(word, options))
+    const { attached, key, name, option } = found
+    const values = given.get(key) ?? []
+    given.set(key, values)
+    if (option._tag === "Flag") {
+      if (attached !== undefined) throw new Wrong(`--${name} takes no value`)
+      values.push("")
+      continue
+    }
+    if (values.length > 0 && option._tag !== "Texts") throw new Wrong(`--${name} is given twice`)
+    if (attached !== undefined) {
+      values.push(attached)
+      continue
+    }
+    const next = words[index + 1]
+    if (next === undefined || next === "--" || isOption(next)) {
+      throw new Wrong(`--${name} needs a value: --${name} ${option.value}`)
+    }
+    do values.push(words[++index]!)
+    while (option._tag === "Texts" && option.greedy && isWord(words[index + 1]) && !isOption(words[index + 1]!))
+  }
+  return { ...optionValues(options, given), ...argumentValues(spec, plain), rest }
+}
+
+const isWord = (word: string | undefined): word is string => word !== undefined && word !== "--"
+
+/** So that `-1` is a value. */
+const isNumber = (word: string): boolean => /^-\d/.test(word)
+
+type Options = ReturnType<typeof optionsOf>
+
+const lookUp = (options: Options, word: string) => {
+  if (word.startsWith("--")) {
+    const equals = word.indexOf("=")
+    const name = word.slice(2, equals === -1 ? undefined : equals)
+    const found = options.get(name)
+    return found && { ...found, name, attached: equals === -1 ? undefined : word.slice(equals + 1) }
+  }
+  for (const [name, found] of options) {
+    const { option } = found
+    if (option._tag === "Flag" && option.alias !== undefined && word === `-${option.alias}`) {
+      return { ...found, name, attached: undefined }
+    }
+  }
+  return undefined
+}
+
+const unknownOption = (word: string, options: Options): string => {
+  const name = word.replace(/^-+/, "").replace(/=.*$/s, "")
+  const meant = nearest(name, options.keys())
+  return `there is no option ${word.replace(/=.*$/s, "")}${meant === undefined ? "" : `; did you mean --${meant}?`}`
+}
+
+const optionValues = (options: Options, given: ReadonlyMap<string, ReadonlyArray<string>>) =>
+  Object.fromEntries(
+    Array.from(options, ([name, { key, option }]) => [key, optionValue(name, option, given.get(key) ?? [])])
+  )
+
+const optionValue = (name: string, option: Option, values: ReadonlyArray<string>): unknown => {
+  const [value] = values
+  switch (option._tag) {
+    case "Flag":
+      return value !== undefined
+    case "Texts":
+      return values
+    case "Text":
+      if (value !== undefined && option.choices !== undefined) oneOf(`--${name}`, value, option.choices)
+      return value
+    case "Whole": {
+      if (value === undefined) return undefined
+      if (!/^\d+$/.test(value) || Number(value) > option.max) {
+        throw new Wrong(`--${name} has to be a whole number from 0 to ${option.max}`)
+      }
+      return Number(value)
+    }
+  }
+}
+
+const oneOf = (what: string, value: string, choices: ReadonlyArray<string>): void => {
+  if (choices.includes(value)) return
+  const meant = nearest(value, choices)
+  throw new Wrong(
+    `${what} has to be one of ${choices.join(", ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`
+  )
+}
+
+const argumentValues = (spec: Spec, plain: ReadonlyArray<string>): Readonly<Record<string, unknown>> => {
+  const left = [...plain]
+  const values = Object.entries(spec.arguments).map(([key, argument]): [string, unknown] => {
+    if (argument.need === "many") return [key, left.splice(0)]
+    const value = left.shift()
+    if (value === undefined && argument.need === "required") throw new Wrong(missing(argument))
+    if (value !== undefined && argument.choices !== undefined) oneOf(`<${argument.value}>`, value, argument.choices)
+    return [key, value]
+  })
+  if (left.length > 0) throw new Wrong(`"${left[0]}" is one word too many`)
+  return Object.fromEntries(values)
+}
+
+const missing = ({ choices, summary, value }: Argument): string =>
+  `<${value}> is missing: ${choices === undefined ? summary[0]!.toLowerCase() + summary.slice(1) : `one of ${choices.join(", ")}`}`

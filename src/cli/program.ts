@@ -1,0 +1,87 @@
+/**
+ * Everything that takes more than a look at the words: runs one command, and ends as it says.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
+import { describe, exitCodeOf } from "./failure.js"
+import * as Screen from "./Screen.js"
+import { onSignals } from "./signals.js"
+
+type Run = (input: never) => Effect.Effect<number | void, unknown, Screen.Screen>
+
+/** Each is loaded when it is asked for. */
+const commands: Readonly<Record<string, () => Promise<{ readonly run: Run }>>> = {
+  add: () => import("./commands/add.js"),
+  auth: () => import("./commands/auth.js"),
+  call: () => import("./commands/call.js"),
+  config: () => import("./commands/config.js"),
+  connect: () => import("./commands/connect.js"),
+  debug: () => import("./commands/debug.js"),
+  disable: () => import("./commands/disable.js"),
+  disconnect: () => import("./commands/disconnect.js"),
+  enable: () => import("./commands/enable.js"),
+  events: () => import("./commands/events.js"),
+  import: () => import("./commands/import.js"),
+  list: () => import("./commands/list.js"),
+  logout: () => import("./commands/logout.js"),
+  logs: () => import("./commands/logs.js"),
+  prompt: () => import("./commands/prompt.js"),
+  prompts: () => import("./commands/prompts.js"),
+  read: () => import("./commands/read.js"),
+  reload: () => import("./commands/reload.js"),
+  remove: () => import("./commands/remove.js"),
+  resources: () => import("./commands/resources.js"),
+  restart: () => import("./commands/restart.js"),
+  serve: () => import("./commands/serve.js"),
+  start: () => import("./commands/start.js"),
+  status: () => import("./commands/status.js"),
+  stop: () => import("./commands/stop.js"),
+  test: () => import("./commands/test.js"),
+  tools: () => import("./commands/tools.js"),
+  trust: () => import("./commands/trust.js")
+}
+
+/** The exit code. */
+export const run = async (name: string, input: Readonly<Record<string, unknown>>): Promise<number> => {
+  const command = await commands[name]!()
+  const program = Effect.gen(function* () {
+    const screen = yield* Screen.make(process)
+    const outcome = yield* command.run(input as never).pipe(
+      Effect.provideService(Screen.Screen, screen),
+      Effect.catchAll((error) =>
+        Effect.as(screen.note(`${screen.noteStyle.bad("error:")} ${describe(error)}`), exitCodeOf(error))
+      ),
+      Effect.catchAllDefect((defect) =>
+        Effect.as(screen.note(`unexpected failure, please report it: ${String(defect)}`), 1)
+      ),
+      // nobody reads any more: what is left to say is said to nobody
+      Effect.raceFirst(Effect.as(screen.gone, 0))
+    )
+    return outcome ?? 0
+  }).pipe(Effect.scoped, Effect.provide(log()))
+  const fiber = Effect.runFork(program)
+  const signals = onSignals(fiber)
+  const exit = await Effect.runPromise(Fiber.await(fiber))
+  signals.end()
+  if (signals.code() !== undefined) return signals.code()!
+  return Exit.match(exit, {
+    onSuccess: (code) => code,
+    onFailure: (cause) => {
+      if (!Cause.isInterruptedOnly(cause))
+        process.stderr.write(`${Option.getOrElse(Cause.dieOption(cause), () => "failed")}\n`)
+      return 1
+    }
+  })
+}
+
+/** Our own log is for those who look for a fault: errors only, unless `MCP_SUPERVISOR_LOG` asks for more. */
+const log = () => {
+  const wanted = process.env.MCP_SUPERVISOR_LOG?.toLowerCase()
+  const level = LogLevel.allLevels.find(({ _tag }) => _tag.toLowerCase() === wanted) ?? LogLevel.Error
+  return Logger.minimumLogLevel(level)
+}

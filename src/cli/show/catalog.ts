@@ -1,0 +1,88 @@
+/**
+ * What servers offer, and what calls bring, as text for people.
+ */
+import * as Content from "../../domain/Content.js"
+import type * as Protocol from "../../domain/Protocol.js"
+import type { Style } from "../style.js"
+import { table } from "../table.js"
+
+interface Options {
+  readonly style: Style
+  readonly width: number | undefined
+}
+
+/** The first sentence says what it is; the others are for models. */
+const brief = (text: string | undefined): string => (text ?? "").trim().split(/\n|(?<=\.)\s/)[0] ?? ""
+
+export const toolTable = (tools: ReadonlyArray<Protocol.Tool>, { style, width }: Options): ReadonlyArray<string> =>
+  table(
+    [
+      { title: "TOOL", flexible: true },
+      { title: "ARGUMENTS", flexible: true },
+      { title: "DESCRIPTION", flexible: true }
+    ],
+    tools.map((tool) => [
+      { text: tool.name, paint: style.bold },
+      { text: parameters(tool.inputSchema).join(" "), paint: style.dim },
+      { text: brief(tool.description) }
+    ]),
+    { width, head: style.dim }
+  )
+
+/** `name`, or `name?` where it may be left out. */
+export const parameters = (schema: Protocol.JsonSchema): ReadonlyArray<string> => {
+  const { properties, required } = schema
+  if (typeof properties !== "object" || properties === null) return []
+  const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
+  return Object.keys(properties).map((name) => (isRequired(name) ? name : `${name}?`))
+}
+
+export const resourceTable = (
+  resources: ReadonlyArray<Protocol.Resource>,
+  templates: ReadonlyArray<Protocol.ResourceTemplate>,
+  { style, width }: Options
+): ReadonlyArray<string> =>
+  table(
+    [{ title: "SERVER" }, { title: "URI", flexible: true }, { title: "NAME", flexible: true }, { title: "TYPE" }],
+    [
+      ...resources.map((each) => ({ ...each, at: each.uri })),
+      ...templates.map((each) => ({ ...each, at: each.uriTemplate }))
+    ].map(({ at, mimeType, name, server }) => [
+      { text: server, paint: style.bold },
+      { text: at },
+      { text: name },
+      { text: mimeType ?? "", paint: style.dim }
+    ]),
+    { width, head: style.dim }
+  )
+
+export const promptTable = (
+  prompts: ReadonlyArray<Protocol.Prompt>,
+  { style, width }: Options
+): ReadonlyArray<string> =>
+  table(
+    [
+      { title: "SERVER" },
+      { title: "PROMPT" },
+      { title: "ARGUMENTS", flexible: true },
+      { title: "DESCRIPTION", flexible: true }
+    ],
+    prompts.map((prompt) => [
+      { text: prompt.server, paint: style.bold },
+      { text: prompt.name },
+      {
+        text: prompt.arguments.map(({ name, required }) => (required ? name : `${name}?`)).join(" "),
+        paint: style.dim
+      },
+      { text: brief(prompt.description) }
+    ]),
+    { width, head: style.dim }
+  )
+
+export const resultText = ({ content, structuredContent }: Protocol.CallToolResult): string =>
+  content.length === 0 && structuredContent !== undefined
+    ? JSON.stringify(structuredContent, null, 2)
+    : Content.formatContent(content)
+
+export const promptText = ({ messages }: Protocol.GetPromptResult): string =>
+  messages.map(({ content, role }) => `${role}: ${Content.formatContent([content])}`).join("\n\n")

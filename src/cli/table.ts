@@ -1,0 +1,115 @@
+/**
+ * Text in columns that fit the width there is.
+ */
+
+/** One cell: what it says, and how that is coloured once it has its width. */
+export interface Cell {
+  readonly text: string
+  readonly paint?: ((text: string) => string) | undefined
+}
+
+export interface Column {
+  readonly title: string
+  /** May be cut to make room. The others are cut only when that is not enough. */
+  readonly flexible?: boolean | undefined
+}
+
+const gap = 2
+
+/** Control characters a server may have put into its texts would move the cursor. */
+export const oneLine = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "�")
+
+/** How many columns of a terminal a text takes: some characters take two, some none. */
+export const widthOf = (text: string): number => {
+  // what takes time is only for those who need it
+  if (/^[\u0020-\u007e\u00a1-\u02ff\u2010-\u2027\u2190-\u2193]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of segmenter().segment(text)) width += isWide(segment) ? 2 : 1
+  return width
+}
+
+let shared: Intl.Segmenter | undefined
+const segmenter = (): Intl.Segmenter => (shared ??= new Intl.Segmenter(undefined, { granularity: "grapheme" }))
+
+const isWide = (segment: string): boolean =>
+  /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
+    segment
+  )
+
+/** The text, or as much of it as fits, with a sign that there is more. */
+export const cut = (text: string, width: number): string => {
+  if (widthOf(text) <= width) return text
+  let used = 0
+  let kept = ""
+  for (const { segment } of segmenter().segment(text)) {
+    used += isWide(segment) ? 2 : 1
+    if (used > width - 1) break
+    kept += segment
+  }
+  return `${kept.trimEnd()}…`
+}
+
+/** Without a width (no terminal), nothing is cut. */
+export const table = (
+  columns: ReadonlyArray<Column>,
+  rows: ReadonlyArray<ReadonlyArray<Cell>>,
+  options: { readonly width?: number | undefined; readonly head: (text: string) => string }
+): ReadonlyArray<string> => {
+  const cells = rows.map((row) => row.map((cell) => ({ ...cell, text: oneLine(cell.text) })))
+  const wanted = columns.map(({ title }, index) =>
+    Math.max(widthOf(title), ...cells.map((row) => widthOf(row[index]?.text ?? "")))
+  )
+  const widths = options.width === undefined ? wanted : fitted(columns, wanted, options.width)
+  const line = (row: ReadonlyArray<Cell>): string =>
+    row
+      .map(({ paint, text }, index) => {
+        const shown = cut(text, widths[index]!)
+        const padding = index === row.length - 1 ? "" : " ".repeat(widths[index]! - widthOf(shown))
+        return `${paint === undefined ? shown : paint(shown)}${padding}`
+      })
+      .join(" ".repeat(gap))
+      .trimEnd()
+  const head = columns.map(({ title }): Cell => ({ text: title, paint: options.head }))
+  return [head, ...cells].map(line)
+}
+
+/** Takes from the widest flexible column until it fits, then from the widest of all. */
+export const fitted = (
+  columns: ReadonlyArray<Column>,
+  wanted: ReadonlyArray<number>,
+  width: number
+): ReadonlyArray<number> => {
+  const widths = [...wanted]
+  const least = 4
+  let excess = widths.reduce((sum, each) => sum + each, gap * (widths.length - 1)) - width
+  for (const isFlexible of [true, false]) {
+    while (excess > 0) {
+      const candidates = widths
+        .map((each, index) => ({ each, index }))
+        .filter(({ each, index }) => each > least && (columns[index]!.flexible ?? false) === isFlexible)
+      if (candidates.length === 0) break
+      const widest = candidates.reduce((best, next) => (next.each > best.each ? next : best))
+      const second = Math.max(least, ...candidates.filter((each) => each !== widest).map(({ each }) => each))
+      const take = Math.min(excess, Math.max(1, widest.each - second))
+      widths[widest.index] = widest.each - take
+      excess -= take
+    }
+  }
+  return widths
+}
+
+/** Lines of words no longer than the width, where words allow it. */
+export const wrap = (text: string, width: number): ReadonlyArray<string> =>
+  text.split("\n").flatMap((paragraph) => {
+    const lines: Array<string> = []
+    let line = ""
+    for (const word of paragraph.split(" ")) {
+      if (line !== "" && widthOf(line) + 1 + widthOf(word) > width) {
+        lines.push(line)
+        line = word
+      } else line = line === "" ? word : `${line} ${word}`
+    }
+    return [...lines, line]
+  })

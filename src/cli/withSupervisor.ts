@@ -1,0 +1,86 @@
+/**
+ * A supervisor for a command: the running one, if it serves the same config files, else one of our own.
+ */
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { CommandFailed } from "./failure.js"
+import { hostOf } from "./host.js"
+import { locate } from "./locate.js"
+import type { Failure, Reach } from "./Reach.js"
+import * as Running from "./Running.js"
+import { Screen } from "./Screen.js"
+import type { Shared } from "./spec.js"
+
+export interface Options {
+  /** The servers it is about. Defaults to all. */
+  readonly only?: ReadonlyArray<string> | ((name: string) => boolean) | undefined
+}
+
+export const withSupervisor = <A, E, R>(
+  shared: Shared,
+  { only }: Options,
+  use: (reach: Reach) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | Failure, Exclude<R, Scope.Scope> | Screen> =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const running = shared.standalone ? undefined : yield* reachRunning(shared)
+    if (running !== undefined && !isPassedOver(running)) return yield* use(running)
+    if (running !== undefined) yield* screen.note(`${running.passedOver}; this command runs its own`)
+    const { make } = yield* Effect.promise(() => import("./Standalone.js"))
+    const reach = yield* make(shared, { only: typeof only === "object" ? (name) => only.includes(name) : only })
+    return yield* use(reach)
+  }).pipe(Effect.scoped)
+
+/** Fails where no supervisor runs. */
+export const withRunning = <A, E, R>(
+  shared: Shared,
+  use: (reach: Reach) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E | Failure, Exclude<R, Scope.Scope>> =>
+  Effect.gen(function* () {
+    const running = shared.standalone ? undefined : yield* reachRunning(shared)
+    if (running !== undefined && !isPassedOver(running)) return yield* use(running)
+    const why =
+      running === undefined
+        ? "no supervisor is running"
+        : `${running.passedOver}, so there is none for the files of this command`
+    return yield* new CommandFailed({ message: `${why}; start one: mcp-supervisor start` })
+  }).pipe(Effect.scoped)
+
+/** Does nothing where no supervisor runs. */
+export const ifRunning = <A, E, R>(
+  shared: Shared,
+  use: (reach: Reach) => Effect.Effect<A, E, R>
+): Effect.Effect<void, E | Failure, Exclude<R, Scope.Scope>> =>
+  Effect.gen(function* () {
+    const running = shared.standalone ? undefined : yield* reachRunning(shared)
+    if (running !== undefined && !isPassedOver(running)) yield* use(running)
+  }).pipe(Effect.scoped)
+
+interface PassedOver {
+  /** Who it is, and why. */
+  readonly passedOver: string
+}
+
+const isPassedOver = (found: Reach | PassedOver): found is PassedOver => "passedOver" in found
+
+const reachRunning = (shared: Shared): Effect.Effect<Reach | PassedOver | undefined, Failure, Scope.Scope> =>
+  Effect.gen(function* () {
+    const host = hostOf(shared)
+    const located = yield* locate(host)
+    switch (located._tag) {
+      case "Nobody":
+        return undefined
+      case "Running":
+        return yield* Running.make(located.daemon, host)
+      case "OtherFiles":
+        return { passedOver: `the running supervisor (process ${located.daemon.pid}) serves other config files` }
+      case "OtherApi":
+        return yield* new CommandFailed({
+          message: `the running supervisor (process ${located.daemon.pid}) is of release ${located.daemon.release}, which this one cannot talk to; restart it, or use --standalone`
+        })
+      case "Newer":
+        return yield* new CommandFailed({
+          message: `a later release was used with ${host.stateDir}; use that one, --standalone, or another --state-dir`
+        })
+    }
+  })

@@ -1,0 +1,138 @@
+/**
+ * A client of the control API: what is derived from its description, and the streams, which are not.
+ *
+ * @since 0.1.0
+ */
+import * as HttpApiClient from "@effect/platform/HttpApiClient"
+import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type * as Errors from "../domain/Errors.js"
+import { LogLine } from "../domain/Protocol.js"
+import { ServerEvent } from "../domain/ServerEvent.js"
+import { ControlApi } from "./ControlApi.js"
+import * as ControlError from "./ControlError.js"
+import * as NodeHttp from "./nodeHttp.js"
+import { type Message, parse } from "./sse.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** The Unix socket. It is preferred where both are given. */
+  readonly socket?: string | undefined
+  /** Such as `http://127.0.0.1:7444`. One of both has to be there. */
+  readonly address?: string | undefined
+  readonly token: Redacted.Redacted<string>
+}
+
+/**
+ * What comes out of the event stream. `Reset`: the id that was asked for is of another supervisor, or of one that was started
+ * again, and everything has to be read anew. `Skipped`: some events are no longer kept.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type EventMessage =
+  | { readonly _tag: "Event"; readonly id: string; readonly event: ServerEvent }
+  | { readonly _tag: "Reset"; readonly id: string }
+  | { readonly _tag: "Skipped"; readonly id: string; readonly from: number; readonly to: number }
+
+/**
+ * The answer is none of ours: something else listens there, or the connection broke.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class UnknownAnswer extends Schema.TaggedError<UnknownAnswer>("mcp-supervisor/UnknownAnswer")("UnknownAnswer", {
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `no answer of a supervisor: ${this.detail}`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export type StreamError = ControlError.Refusal | Errors.ServerNotFound | HttpClientError.HttpClientError | UnknownAnswer
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options) =>
+  Effect.gen(function* () {
+    const { address, socket, token } = options
+    const http = (yield* NodeHttp.make(socket)).pipe(
+      HttpClient.mapRequest((request) =>
+        request.pipe(
+          HttpClientRequest.prependUrl(socket === undefined && address !== undefined ? address : "http://localhost"),
+          HttpClientRequest.bearerToken(token)
+        )
+      )
+    )
+    const derived = yield* HttpApiClient.makeWith(ControlApi, { httpClient: http })
+    return {
+      ...derived,
+      /** Events from now on; after an id, those that follow it. Ends when the supervisor does. */
+      events: (after?: string): Stream.Stream<EventMessage, StreamError> =>
+        follow(http, "/events", after === undefined ? {} : { "last-event-id": after }).pipe(
+          Stream.mapEffect(toMessage)
+        ),
+      /** What a server has written and writes. Ends when the server is removed or the supervisor ends. */
+      logs: (server: string): Stream.Stream<LogLine, StreamError> =>
+        follow(http, `/servers/${encodeURIComponent(server)}/logs`, {}).pipe(
+          Stream.mapEffect(({ data }) => Effect.mapError(decodeLine(data), unknown))
+        )
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ControlClient = Effect.Effect.Success<ReturnType<typeof make>>
+
+const follow = (
+  http: HttpClient.HttpClient,
+  path: string,
+  headers: Readonly<Record<string, string>>
+): Stream.Stream<Message, StreamError> => {
+  const request = HttpClientRequest.get(path, { headers: { ...headers, accept: "text/event-stream" } })
+  const opened = Effect.flatMap(http.execute(request), (response) =>
+    response.status === 200 ? Effect.succeed(response) : refused(response)
+  )
+  return parse(HttpClientResponse.stream(opened))
+}
+
+const Answer = Schema.Union(...ControlError.refusals, ControlError.ServerNotFound)
+
+const refused = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<never, StreamError> =>
+  Effect.flatMap(
+    Effect.mapError(Effect.flatMap(response.json, Schema.decodeUnknown(Answer)), () =>
+      unknown(`status ${response.status}`)
+    ),
+    Effect.fail
+  )
+
+const unknown = (cause: unknown): UnknownAnswer => new UnknownAnswer({ detail: String(cause) })
+
+const decodeLine = Schema.decode(Schema.parseJson(LogLine))
+const decodeEvent = Schema.decode(Schema.parseJson(ServerEvent))
+
+const toMessage = ({ data, event, id = "" }: Message): Effect.Effect<EventMessage, UnknownAnswer> => {
+  if (event === "reset") return Effect.succeed({ _tag: "Reset", id })
+  return Effect.mapBoth(decodeEvent(data), {
+    onFailure: unknown,
+    onSuccess: (event) =>
+      event.type === "Skipped" ? { _tag: "Skipped", id, from: event.from, to: event.to } : { _tag: "Event", id, event }
+  })
+}

@@ -1,0 +1,263 @@
+/**
+ * How the control API says no: the errors of its own, and the one shape in which all errors cross the wire.
+ *
+ * @since 0.1.0
+ */
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Schema from "effect/Schema"
+import * as Errors from "../domain/Errors.js"
+import { Issue, renderAll } from "../domain/Issue.js"
+
+/**
+ * The request is not what this route takes. The issues name the places, never the values.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class BadRequest extends Schema.TaggedError<BadRequest>("mcp-supervisor/BadRequest")("BadRequest", {
+  detail: Schema.String,
+  issues: Schema.Array(Issue)
+}) {
+  override get message(): string {
+    return this.issues.length === 0 ? this.detail : `${this.detail}: ${renderAll(this.issues)}`
+  }
+}
+
+/**
+ * The token is missing or wrong.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class Unauthorized extends Schema.TaggedError<Unauthorized>("mcp-supervisor/Unauthorized")("Unauthorized", {}) {
+  override get message(): string {
+    return 'send the header "Authorization: Bearer <token>"; the token is in the file "control-token" of the state directory'
+  }
+}
+
+/**
+ * The request comes from a page, or under a name, that has no business here.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class Forbidden extends Schema.TaggedError<Forbidden>("mcp-supervisor/Forbidden")("Forbidden", {
+  /** The header that says so. */
+  header: Schema.Literal("host", "origin")
+}) {
+  override get message(): string {
+    return this.header === "host"
+      ? 'the "Host" header does not name this machine; use the address that the supervisor prints'
+      : 'the "Origin" header names another page; only pages of this address may ask'
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export class RouteNotFound extends Schema.TaggedError<RouteNotFound>("mcp-supervisor/RouteNotFound")("RouteNotFound", {
+  path: Schema.String
+}) {
+  override get message(): string {
+    return `there is nothing at ${this.path}; /openapi.json lists what there is`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>("mcp-supervisor/MethodNotAllowed")(
+  "MethodNotAllowed",
+  { method: Schema.String, allow: Schema.Array(Schema.String) }
+) {
+  override get message(): string {
+    return `${this.method} is not for this path; it takes ${this.allow.join(", ")}`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>("mcp-supervisor/PayloadTooLarge")(
+  "PayloadTooLarge",
+  {
+    /** Bytes. */
+    limit: Schema.Finite
+  }
+) {
+  override get message(): string {
+    return `the body is larger than ${this.limit} bytes`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>(
+  "mcp-supervisor/UnsupportedMediaType"
+)("UnsupportedMediaType", {}) {
+  override get message(): string {
+    return 'a body has to be JSON: send "Content-Type: application/json"'
+  }
+}
+
+/**
+ * A fault of our own. What it was is in the supervisor's log.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class InternalError extends Schema.TaggedError<InternalError>("mcp-supervisor/InternalError")(
+  "InternalError",
+  {}
+) {
+  override get message(): string {
+    return "unexpected failure; see the supervisor's log, and please report it"
+  }
+}
+
+/**
+ * This supervisor was started without config files.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class NoConfigFiles extends Schema.TaggedError<NoConfigFiles>("mcp-supervisor/NoConfigFiles")(
+  "NoConfigFiles",
+  {}
+) {
+  override get message(): string {
+    return "this supervisor works without config files: there is nothing to read or to write"
+  }
+}
+
+/**
+ * An error as `{ error: { tag, message, … } }`, with the status it is answered with.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const envelope = <
+  Self extends { readonly message: string },
+  Tag extends string,
+  Fields extends Schema.Struct.Fields
+>(
+  error: Schema.TaggedErrorClass<Self, Tag, Fields>,
+  status: number
+): Schema.Schema<Self, Envelope> => {
+  const { _tag, ...details } = error.fields as Schema.Struct.Fields
+  const Body = Schema.Struct({
+    error: Schema.Struct({ tag: Schema.Literal(error._tag), message: Schema.String, ...details })
+  })
+  const Wire = Body as unknown as Schema.Schema<{ readonly error: Readonly<Record<string, unknown>> }, Envelope>
+  return Schema.transform(Wire, Schema.typeSchema(error), {
+    strict: true,
+    // a class with these fields makes instances of itself, which its type does not say
+    decode: ({ error: fields }) => new error(fields as never) as unknown as Self,
+    encode: (failure) => ({
+      error: { ...pick(failure, Object.keys(details)), tag: error._tag, message: failure.message }
+    })
+  }).annotations({ ...HttpApiSchema.annotations({ status }), identifier: `${error._tag}Answer` })
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Envelope {
+  readonly error: { readonly tag: string; readonly message: string }
+}
+
+const pick = (from: object, keys: ReadonlyArray<string>): Record<string, unknown> =>
+  Object.fromEntries(
+    keys.flatMap((key) => {
+      const value: unknown = Reflect.get(from, key)
+      return value === undefined ? [] : [[key, value]]
+    })
+  )
+
+const badRequest = envelope(BadRequest, 400)
+const unauthorized = envelope(Unauthorized, 401)
+const forbidden = envelope(Forbidden, 403)
+const routeNotFound = envelope(RouteNotFound, 404)
+const methodNotAllowed = envelope(MethodNotAllowed, 405)
+const payloadTooLarge = envelope(PayloadTooLarge, 413)
+const unsupportedMediaType = envelope(UnsupportedMediaType, 415)
+const internalError = envelope(InternalError, 500)
+
+/**
+ * Every way in which a request can be refused before it reaches its route, or by a fault behind it.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export type Refusal =
+  | BadRequest
+  | Unauthorized
+  | Forbidden
+  | RouteNotFound
+  | MethodNotAllowed
+  | PayloadTooLarge
+  | UnsupportedMediaType
+  | InternalError
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const refusals = [
+  badRequest,
+  unauthorized,
+  forbidden,
+  routeNotFound,
+  methodNotAllowed,
+  payloadTooLarge,
+  unsupportedMediaType,
+  internalError
+] as const
+
+/**
+ * How each error of the library is answered.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ServerNotFound = envelope(Errors.ServerNotFound, 404)
+/** @since 0.1.0 */
+export const ServerExists = envelope(Errors.ServerExists, 409)
+/** @since 0.1.0 */
+export const InvalidConfig = envelope(Errors.InvalidConfig, 400)
+/** @since 0.1.0 */
+export const EditRefused = envelope(Errors.EditRefused, 409)
+/** @since 0.1.0 */
+export const Unconfigured = envelope(NoConfigFiles, 409)
+/** @since 0.1.0 */
+export const AuthError = envelope(Errors.AuthError, 409)
+
+/**
+ * How a call that has no result is answered. `409` asks for something to be done first; `502` and `504` may have been executed.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const readErrors = [
+  ServerNotFound,
+  envelope(Errors.ServerUnavailable, 503),
+  envelope(Errors.InvalidArguments, 400),
+  envelope(Errors.NotSent, 503),
+  envelope(Errors.OutcomeUnknown, 502),
+  envelope(Errors.CallTimeout, 504),
+  envelope(Errors.AuthRequired, 409),
+  envelope(Errors.RateLimited, 429),
+  envelope(Errors.Overloaded, 503),
+  envelope(Errors.InvalidResult, 502),
+  envelope(Errors.ProtocolError, 502),
+  envelope(Errors.SupervisorClosed, 503)
+] as const
+
+/** @since 0.1.0 */
+export const callErrors = [envelope(Errors.ToolNotFound, 404), ...readErrors] as const

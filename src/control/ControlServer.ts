@@ -1,0 +1,227 @@
+/**
+ * Listens for those who control the supervisor: on loopback, and on a Unix socket.
+ *
+ * @since 0.1.0
+ */
+import { chmodSync } from "node:fs"
+import * as Http from "node:http"
+import type { ListenOptions, Socket } from "node:net"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import type * as HttpApp from "@effect/platform/HttpApp"
+import type { HttpServer } from "@effect/platform/HttpServer"
+import type { ServeError } from "@effect/platform/HttpServerError"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import type { McpAuth } from "../auth/McpAuth.js"
+import { defined } from "../domain/defined.js"
+import { McpSupervisor } from "../supervision/model.js"
+import * as ControlToken from "./ControlToken.js"
+import * as EventFeed from "./EventFeed.js"
+import * as Gate from "./Gate.js"
+import { guard } from "./guard.js"
+import * as Handlers from "./handlers.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Where to listen. Beyond loopback only with `ownToken`. Defaults to `127.0.0.1`. */
+  readonly host?: string | undefined
+  /** 0 is any that is free. Defaults to 7444. */
+  readonly port?: number | undefined
+  /** The path of a Unix socket to listen on as well. What is there under that name is an error. Defaults to none. */
+  readonly socket?: string | undefined
+  /** What every request has to carry. */
+  readonly token: Redacted.Redacted<string>
+  /** Another one that does as well, chosen by the user; of 16 characters at least. Defaults to none. */
+  readonly ownToken?: Redacted.Redacted<string> | undefined
+  /** Further names under which this may be asked. Defaults to none. */
+  readonly allowedHosts?: ReadonlyArray<string> | undefined
+  /** Pages of other addresses that may ask, such as `https://example.com`. Defaults to none. */
+  readonly allowedOrigins?: ReadonlyArray<string> | undefined
+  /** Bytes that a body may have. Defaults to 4 MiB. */
+  readonly maxBody?: number | undefined
+  /** How often an event stream shows that it lives. Defaults to 15 seconds. */
+  readonly heartbeat?: Duration.DurationInput | undefined
+}
+
+/**
+ * Anybody could reach the supervisor there, and nobody chose a token for that.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class UnsafeBind extends Schema.TaggedError<UnsafeBind>("mcp-supervisor/UnsafeBind")("UnsafeBind", {
+  host: Schema.String
+}) {
+  override get message(): string {
+    return `${this.host} can be reached from other machines: set a token of your own, of at least 16 printable characters, or listen on 127.0.0.1`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export class ListenFailed extends Schema.TaggedError<ListenFailed>("mcp-supervisor/ListenFailed")("ListenFailed", {
+  /** Host and port, or the path of the socket. */
+  address: Schema.String,
+  /** What the system calls the error. */
+  code: Schema.String
+}) {
+  override get message(): string {
+    const next =
+      this.code === "EADDRINUSE" ? "something else listens there; choose another port, or 0 for any" : this.code
+    return `cannot listen on ${this.address}: ${next}`
+  }
+}
+
+/**
+ * Where it listens.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class ControlServer extends Context.Tag("mcp-supervisor/ControlServer")<
+  ControlServer,
+  {
+    /** Such as `http://127.0.0.1:7444`. */
+    readonly address: string
+    readonly socket?: string | undefined
+    /** The first part of event ids: another one after each start. */
+    readonly epoch: string
+  }
+>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const defaultHost = "127.0.0.1"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const defaultPort = 7444
+
+/**
+ * Refuses to listen where others can reach us with nothing but what we made up ourselves.
+ *
+ * @since 0.1.0
+ * @category checks
+ */
+export const checkBind = ({
+  host = defaultHost,
+  ownToken
+}: Pick<Options, "host" | "ownToken">): Effect.Effect<void, UnsafeBind> => {
+  const isSafe =
+    ownToken === undefined ? Gate.isLoopback(host.toLowerCase()) : /^[\x21-\x7e]{16,}$/.test(Redacted.value(ownToken))
+  return isSafe ? Effect.void : Effect.fail(new UnsafeBind({ host }))
+}
+
+const platform = Layer.mergeAll(
+  HttpApiBuilder.Router.Live,
+  HttpApiBuilder.Middleware.layer,
+  NodeHttpServer.layerContext
+)
+
+/** What is being answered when it ends has this long to come to its end. */
+const grace = "500 millis"
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<ControlServer, UnsafeBind | ListenFailed, McpSupervisor | McpAuth> =>
+  Layer.scoped(ControlServer, make(options))
+
+const make = (
+  options: Options
+): Effect.Effect<
+  Context.Tag.Service<ControlServer>,
+  UnsafeBind | ListenFailed,
+  McpSupervisor | McpAuth | Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const { allowedHosts = [], allowedOrigins = [], heartbeat = "15 seconds", maxBody = 4 * 1024 * 1024 } = options
+    const { host = defaultHost, ownToken, port = defaultPort, socket, token } = options
+    yield* checkBind(options)
+    const policy: Gate.Policy = {
+      accepts: ControlToken.accepts(ownToken === undefined ? [token] : [token, ownToken]),
+      isOurs: Gate.ours(host, allowedHosts),
+      origins: allowedOrigins
+    }
+    const feed = yield* EventFeed.make(yield* McpSupervisor, heartbeat)
+    const context = yield* Layer.build(Layer.provideMerge(Handlers.layer(feed), platform))
+    const routed = yield* Effect.provide(HttpApiBuilder.httpApp, context)
+    const app: HttpApp.Default = guard({ policy, maxBody })(Effect.provide(routed, context))
+
+    const listening: Array<Http.Server> = []
+    const serve = (where: ListenOptions, named: string): Effect.Effect<HttpServer, ListenFailed, Scope.Scope> =>
+      Effect.gen(function* () {
+        const node = Http.createServer()
+        const server = yield* Effect.mapError(
+          NodeHttpServer.make(() => node, where),
+          (error) => new ListenFailed({ address: named, code: codeOf(error) })
+        )
+        node.on("clientError", malformed)
+        // nobody else listens to what goes wrong later, such as too many open files
+        node.on("error", () => {})
+        yield* server.serve(app)
+        listening.push(node)
+        return server
+      })
+
+    const tcp = yield* serve({ host, port }, `${host}:${port}`)
+    if (socket !== undefined) {
+      yield* serve({ path: socket }, socket)
+      yield* Effect.ignore(Effect.try(() => chmodSync(socket, 0o600)))
+    }
+    // before anybody waits for connections to end
+    yield* Effect.addFinalizer(() =>
+      Effect.zipRight(feed.end, Effect.forEach(listening, drain, { concurrency: "unbounded", discard: true }))
+    )
+    return { address: addressOf(host, tcp), epoch: feed.epoch, ...defined({ socket }) }
+  })
+
+const addressOf = (host: string, { address }: HttpServer): string => {
+  const port = address._tag === "TcpAddress" ? address.port : 0
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
+}
+
+const codeOf = ({ cause }: ServeError): string => String((cause as NodeJS.ErrnoException | null)?.code ?? "unknown")
+
+/** Takes nobody in any more, lets those who are being answered hear the answer, and then hangs up. */
+const drain = (node: Http.Server): Effect.Effect<void> =>
+  Effect.async<void>((resume) => {
+    node.close(() => resume(Effect.void))
+    node.closeIdleConnections()
+  }).pipe(
+    Effect.disconnect,
+    Effect.interruptible,
+    Effect.timeout(grace),
+    Effect.ignore,
+    Effect.zipRight(Effect.sync(() => node.closeAllConnections()))
+  )
+
+/** What is no HTTP at all is answered by hand. */
+const malformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+  const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request"
+  const body = JSON.stringify({
+    error: { tag: "BadRequest", message: "this is no HTTP request", detail: "", issues: [] }
+  })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
+  )
+}

@@ -1,0 +1,91 @@
+/**
+ * The token that every request carries: a file that only the user can read.
+ *
+ * @since 0.1.0
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { chmod, readFile, stat } from "node:fs/promises"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as StateFile from "../system/stateFile.js"
+
+/**
+ * There is no token to be had.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class TokenUnusable extends Schema.TaggedError<TokenUnusable>("mcp-supervisor/TokenUnusable")("TokenUnusable", {
+  file: Schema.String,
+  reason: Schema.String
+}) {
+  override get message(): string {
+    return `${this.file}: ${this.reason}`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category files
+ */
+export const fileIn = (stateDir: string): string => join(stateDir, "control-token")
+
+/**
+ * The token of a state directory, if there is one.
+ *
+ * @since 0.1.0
+ * @category files
+ */
+export const read = (stateDir: string): Effect.Effect<Redacted.Redacted<string>, TokenUnusable> => {
+  const file = fileIn(stateDir)
+  return Effect.tryPromise({
+    try: async () => {
+      const { mode } = await stat(file)
+      // somebody has copied it about; what others may read is no secret
+      if (process.platform !== "win32" && (mode & 0o077) !== 0) await chmod(file, 0o600)
+      return (await readFile(file, "utf8")).trim()
+    },
+    catch: (error) => new TokenUnusable({ file, reason: `cannot be read (${codeOf(error)})` })
+  }).pipe(
+    Effect.filterOrFail(
+      (text) => /^[\x21-\x7e]{16,}$/.test(text),
+      () => new TokenUnusable({ file, reason: "is no token; remove it, and the next start makes a new one" })
+    ),
+    Effect.map(Redacted.make)
+  )
+}
+
+/**
+ * The same, made if there is none: of several who make one at once, all get the same.
+ *
+ * @since 0.1.0
+ * @category files
+ */
+export const make = (stateDir: string): Effect.Effect<Redacted.Redacted<string>, TokenUnusable> =>
+  Effect.gen(function* () {
+    const file = fileIn(stateDir)
+    yield* Effect.mapError(
+      StateFile.create(file, `${randomBytes(32).toString("base64url")}\n`),
+      (code) => new TokenUnusable({ file, reason: `cannot be written (${code})` })
+    )
+    return yield* read(stateDir)
+  })
+
+/** Whether a header carries one of the tokens. How long it takes says nothing about them. */
+export const accepts = (
+  tokens: ReadonlyArray<Redacted.Redacted<string>>
+): ((authorization: string | undefined) => boolean) => {
+  const known = tokens.map((token) => digest(Redacted.value(token)))
+  return (authorization) => {
+    const [, given] = /^bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "") ?? []
+    if (given === undefined) return false
+    const asked = digest(given)
+    return known.reduce((isKnown, token) => timingSafeEqual(token, asked) || isKnown, false)
+  }
+}
+
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
+
+const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException | null)?.code ?? "unknown")

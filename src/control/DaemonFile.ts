@@ -1,0 +1,133 @@
+/**
+ * `daemon.json` in the state directory: who supervises there, and where to ask.
+ *
+ * @since 0.1.0
+ */
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as ProcessIdentity from "../system/processIdentity.js"
+import * as StateFile from "../system/stateFile.js"
+import { revision } from "./revision.js"
+
+/**
+ * Where a supervisor looks for its configuration. Two that find the same files serve the same.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const Sources = Schema.Struct({
+  cwd: Schema.String,
+  /** Those that were named when it was started. */
+  files: Schema.Array(Schema.String),
+  home: Schema.String,
+  /** The variables that say where files are. */
+  env: Schema.Record({ key: Schema.String, value: Schema.String }),
+  /** What stands for texts that may hold secrets. */
+  digests: Schema.Record({ key: Schema.String, value: Schema.String })
+})
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Sources = typeof Sources.Type
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const DaemonFile = Schema.Struct({
+  /** Of this file. */
+  version: Schema.Literal(StateFile.version),
+  pid: Schema.Int,
+  /** By which it is known whether the process of that number is still the same. */
+  identity: ProcessIdentity.Identity,
+  /** Such as `http://127.0.0.1:7444`. */
+  address: Schema.String,
+  /** The Unix socket, where there is one. */
+  socket: Schema.optional(Schema.String),
+  /** The config files that were there when it started. */
+  config: Schema.Array(Schema.String),
+  sources: Sources,
+  /** The version of the program. */
+  release: Schema.String,
+  /** The revision of the API. */
+  api: Schema.Finite,
+  /** Epoch milliseconds. */
+  startedAt: Schema.Finite
+}).annotations({ identifier: "DaemonFile" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type DaemonFile = typeof DaemonFile.Type
+
+/**
+ * @since 0.1.0
+ * @category files
+ */
+export const fileIn = (stateDir: string): string => join(stateDir, "daemon.json")
+
+const maxBytes = 1024 * 1024
+
+const decode = Schema.decodeUnknownOption(DaemonFile)
+
+/**
+ * Who supervises there: nobody, somebody, somebody whose API is another, or somebody of a later version of this program, of
+ * whom nothing more is known. What a process has left that is dead counts as nobody.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Found =
+  | { readonly _tag: "Nobody" }
+  | { readonly _tag: "Running"; readonly daemon: DaemonFile }
+  | { readonly _tag: "OtherApi"; readonly daemon: DaemonFile }
+  | { readonly _tag: "Newer" }
+
+/**
+ * @since 0.1.0
+ * @category files
+ */
+export const find = (stateDir: string): Effect.Effect<Found> =>
+  Effect.gen(function* () {
+    const found = yield* StateFile.read(fileIn(stateDir), maxBytes)
+    if (found._tag === "Newer") return { _tag: "Newer" }
+    const daemon = found._tag === "Found" ? decode(found.content) : Option.none()
+    if (Option.isNone(daemon)) return { _tag: "Nobody" }
+    // of whom nothing can be known, the connection will tell
+    const liveness = yield* ProcessIdentity.isAlive(daemon.value.identity)
+    if (liveness === "dead") return { _tag: "Nobody" }
+    return { _tag: daemon.value.api === revision ? "Running" : "OtherApi", daemon: daemon.value }
+  })
+
+/**
+ * Says who supervises here. The file of a later version is left alone. Fails with what the system calls the error.
+ *
+ * @since 0.1.0
+ * @category files
+ */
+export const write = (stateDir: string, daemon: DaemonFile): Effect.Effect<void, string> =>
+  Effect.gen(function* () {
+    const path = fileIn(stateDir)
+    const found = yield* StateFile.read(path, maxBytes)
+    if (found._tag === "Newer") return yield* Effect.fail("newer")
+    yield* StateFile.write(path, `${JSON.stringify(daemon, undefined, 2)}\n`)
+  })
+
+/**
+ * Takes the file away if it is still about this process.
+ *
+ * @since 0.1.0
+ * @category files
+ */
+export const remove = (stateDir: string, pid: number): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const path = fileIn(stateDir)
+    const found = yield* StateFile.read(path, maxBytes)
+    const daemon = found._tag === "Found" ? decode(found.content) : Option.none()
+    if (Option.isSome(daemon) && daemon.value.pid === pid) yield* StateFile.remove(path)
+  })

@@ -1,0 +1,183 @@
+/**
+ * What goes in and out of the control API beyond the shapes of the library.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { Issue } from "../domain/Issue.js"
+import { Plan } from "../domain/Plan.js"
+import { Millis } from "../domain/ServerConfig/Input.js"
+import { ServerStatus } from "../domain/ServerStatus.js"
+
+/**
+ * All servers and how they are.
+ *
+ * @since 0.1.0
+ * @category answers
+ */
+export const Statuses = Schema.Record({ key: Schema.String, value: ServerStatus }).annotations({
+  identifier: "Statuses"
+})
+
+const Entry = Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
+  identifier: "ServerEntry",
+  description: "an entry of a config file, in any of the spellings"
+})
+
+/**
+ * @since 0.1.0
+ * @category requests
+ */
+export const Add = Schema.Struct({
+  name: Schema.NonEmptyString.annotations({ description: "a name" }),
+  config: Entry,
+  /** Writes it into a config file as well. Defaults to false: the server is there as long as the supervisor runs. */
+  persist: Schema.optional(Schema.Boolean)
+}).annotations({ identifier: "AddServer" })
+
+/**
+ * What the browser brought back: the parameters, or the address with them.
+ *
+ * @since 0.1.0
+ * @category requests
+ */
+export const Callback = Schema.Union(
+  Schema.Struct({ code: Schema.String, state: Schema.String, iss: Schema.optional(Schema.String) }),
+  Schema.Struct({ url: Schema.String })
+).annotations({ identifier: "AuthCallback", description: '{ "code", "state" } or { "url" }' })
+
+/**
+ * @since 0.1.0
+ * @category answers
+ */
+export const LoginStarted = Schema.Struct({ authorizationUrl: Schema.String, state: Schema.String }).annotations({
+  identifier: "LoginStarted"
+})
+
+/**
+ * What is known of the login to one server.
+ *
+ * @since 0.1.0
+ * @category answers
+ */
+export const Login = Schema.Struct({
+  server: Schema.String,
+  login: Schema.Literal("authenticated", "expired", "not_authenticated"),
+  status: ServerStatus
+}).annotations({ identifier: "Login" })
+
+/**
+ * @since 0.1.0
+ * @category answers
+ */
+export type Login = typeof Login.Type
+
+const Arguments = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+
+/**
+ * @since 0.1.0
+ * @category requests
+ */
+export const Call = Schema.Struct({
+  /** Defaults to none. */
+  arguments: Schema.optional(Arguments),
+  options: Schema.optional(
+    Schema.Struct({
+      idleTimeout: Schema.optional(Millis),
+      totalTimeout: Schema.optional(Millis),
+      waitForReady: Schema.optional(Millis),
+      replay: Schema.optional(Schema.Literal("safe", "never")),
+      agent: Schema.optional(Schema.String)
+    })
+  )
+}).annotations({ identifier: "CallTool" })
+
+/**
+ * @since 0.1.0
+ * @category requests
+ */
+export const Read = Schema.Struct({ server: Schema.String, uri: Schema.String }).annotations({
+  identifier: "ReadResource"
+})
+
+/**
+ * @since 0.1.0
+ * @category requests
+ */
+export const GetPrompt = Schema.Struct({
+  server: Schema.String,
+  name: Schema.String,
+  /** Defaults to none. */
+  arguments: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String }))
+}).annotations({ identifier: "GetPrompt" })
+
+/**
+ * @since 0.1.0
+ * @category requests
+ */
+export const Trust = Schema.Struct({
+  /** Only this file. Defaults to all of the project. */
+  file: Schema.optional(Schema.String)
+}).annotations({ identifier: "Trust" })
+
+/**
+ * @since 0.1.0
+ * @category answers
+ */
+export const Trusted = Schema.Struct({
+  files: Schema.Array(Schema.Struct({ file: Schema.String, servers: Schema.Array(Schema.String) })),
+  /** What came of it. */
+  plan: Plan
+}).annotations({ identifier: "Trusted" })
+
+const ExplainedValue = Schema.Struct({
+  path: Issue.fields.path,
+  value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean, Schema.Null),
+  layer: Schema.String,
+  file: Schema.String,
+  line: Schema.optional(Schema.Finite),
+  column: Schema.optional(Schema.Finite)
+}).annotations({ identifier: "ExplainedValue" })
+
+/**
+ * The effective configuration and where each value comes from, secrets hidden.
+ *
+ * @since 0.1.0
+ * @category answers
+ */
+export const Explanation = Schema.Struct({
+  servers: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      state: Schema.Literal("enabled", "disabled", "untrusted", "invalid"),
+      values: Schema.Array(ExplainedValue),
+      issues: Schema.Array(Issue)
+    })
+  ),
+  settings: Schema.Array(ExplainedValue)
+}).annotations({ identifier: "Explanation" })
+
+/**
+ * @since 0.1.0
+ * @category answers
+ */
+export type Explanation = typeof Explanation.Type
+
+/**
+ * @since 0.1.0
+ * @category answers
+ */
+export const Health = Schema.Struct({
+  /** Of this program. */
+  version: Schema.String,
+  /** Of the API. */
+  api: Schema.Finite
+}).annotations({ identifier: "Health" })
+
+/**
+ * Whose filters apply. Defaults to those for everybody.
+ *
+ * @since 0.1.0
+ * @category requests
+ */
+export const ForAgent = Schema.Struct({ agent: Schema.optional(Schema.String) })

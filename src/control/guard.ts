@@ -1,0 +1,131 @@
+/**
+ * What stands around the whole API: it lets in who may come in, reads bodies, and says no in one voice.
+ */
+import type * as HttpApp from "@effect/platform/HttpApp"
+import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
+import { HttpServerRequest } from "@effect/platform/HttpServerRequest"
+import * as HttpServerError from "@effect/platform/HttpServerError"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import * as Body from "./body.js"
+import * as ControlError from "./ControlError.js"
+import * as Gate from "./Gate.js"
+import { match, type Route } from "./routes.js"
+
+export interface Options {
+  readonly policy: Gate.Policy
+  /** Bytes that a body may have. */
+  readonly maxBody: number
+}
+
+export const guard =
+  ({ maxBody, policy }: Options) =>
+  <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<never, R> =>
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest
+      const refusal = Gate.refuse(policy, request.headers)
+      if (refusal !== undefined) return yield* refusal
+      const route = yield* match(request.method, request.url)
+      const body = yield* bodyOf(request, route, maxBody)
+      return yield* Effect.provideService(app, HttpServerRequest, withBody(request, body))
+    }).pipe(
+      Effect.catchAllCause((cause) =>
+        Cause.isInterruptedOnly(cause) ? Effect.failCause(cause as Cause.Cause<never>) : answerCause(cause)
+      ),
+      Effect.map(HttpServerResponse.setHeaders(always))
+    )
+
+/** What is answered is of the moment, for whoever asked, and nothing that a browser should make something of. */
+const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
+
+const bodyOf = (
+  request: HttpServerRequest,
+  { check, method, path }: Route,
+  limit: number
+): Effect.Effect<unknown, ControlError.Refusal> =>
+  Effect.gen(function* () {
+    if (check === undefined) return {}
+    if (!Body.isAnnounced(request.headers)) return yield* checked({}, check)
+    if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? "")) {
+      return yield* new ControlError.UnsupportedMediaType()
+    }
+    const text = yield* Body.read(NodeHttpServerRequest.toIncomingMessage(request), limit)
+    const body = yield* Body.parse(text)
+    if (method === "POST" && path === "/mcp" && isJsonRpc(body)) {
+      return yield* new ControlError.BadRequest({ detail: "the MCP endpoint is /gateway", issues: [] })
+    }
+    return yield* checked(body, check)
+  })
+
+const checked = (
+  body: unknown,
+  check: NonNullable<Route["check"]>
+): Effect.Effect<unknown, ControlError.BadRequest> => {
+  const issues = check(body)
+  return issues.length === 0
+    ? Effect.succeed(body)
+    : Effect.fail(new ControlError.BadRequest({ detail: "the body is not what this route takes", issues }))
+}
+
+const isJsonRpc = (body: unknown): boolean =>
+  Array.isArray(body) ? body.some(isJsonRpc) : Predicate.hasProperty(body, "jsonrpc")
+
+/** The same request, whose body was read. */
+const withBody = (request: HttpServerRequest, body: unknown): HttpServerRequest =>
+  Object.create(request, {
+    json: { value: Effect.succeed(body) },
+    headers: { value: { ...request.headers, "content-type": "application/json" } }
+  }) as HttpServerRequest
+
+const Refusal = Schema.Union(...ControlError.refusals)
+const isRefusal = Schema.is(Schema.typeSchema(Refusal))
+const encode = Schema.encodeSync(Refusal)
+
+const answerCause = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const error = Cause.squash(cause)
+  if (isRefusal(error)) return Effect.succeed(answer(error))
+  if (error instanceof HttpApiDecodeError) return Effect.succeed(answer(undecodable(error)))
+  if (error instanceof HttpServerError.RouteNotFound) {
+    return Effect.succeed(answer(new ControlError.RouteNotFound({ path: error.request.url })))
+  }
+  // what it says may hold anything: only where it was is told
+  const where = error instanceof Error ? (error.stack ?? "").split("\n").slice(1, 4).join("\n") : typeof error
+  return Effect.as(
+    Effect.annotateLogs(Effect.logError("mcp.control.fault"), { where }),
+    answer(new ControlError.InternalError())
+  )
+}
+
+/** The built-in words repeat what was sent. */
+const undecodable = ({ issues }: HttpApiDecodeError): ControlError.BadRequest =>
+  new ControlError.BadRequest({
+    detail: "the address is not what this route takes",
+    issues: issues.map(({ message, path }) => ({
+      path: path.map((step) => (typeof step === "number" ? step : String(step))),
+      expected: message.replace(/, actual .*$/s, "").replace(/^Expected /, ""),
+      found: "something else"
+    }))
+  })
+
+const statuses: Readonly<Record<ControlError.Refusal["_tag"], number>> = {
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  RouteNotFound: 404,
+  MethodNotAllowed: 405,
+  PayloadTooLarge: 413,
+  UnsupportedMediaType: 415,
+  InternalError: 500
+}
+
+const answer = (refusal: ControlError.Refusal): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.unsafeJson(encode(refusal), { status: statuses[refusal._tag], headers: hints(refusal) })
+
+const hints = (refusal: ControlError.Refusal): Readonly<Record<string, string>> => {
+  if (refusal._tag === "Unauthorized") return { "www-authenticate": "Bearer" }
+  return refusal._tag === "MethodNotAllowed" ? { allow: refusal.allow.join(", ") } : {}
+}

@@ -1,0 +1,194 @@
+/**
+ * What each route does. Everything is done by the supervisor; here it is only asked.
+ */
+import type * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { McpAuth } from "../auth/McpAuth.js"
+import { toMillis } from "../domain/ServerConfig/Input.js"
+import { defined } from "../domain/defined.js"
+import { LogLine } from "../domain/Protocol.js"
+import type * as ServerConfig from "../domain/ServerConfig.js"
+import type { ServerStatus } from "../domain/ServerStatus.js"
+import { version } from "../domain/version.js"
+import { McpSupervisor } from "../supervision/model.js"
+import { ConfigAccess } from "./ConfigAccess.js"
+import { ControlApi, revision } from "./ControlApi.js"
+import type { EventFeed } from "./EventFeed.js"
+import { render } from "./metricsText.js"
+import type * as Payload from "./Payload.js"
+import * as Sse from "./sse.js"
+
+const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
+  Effect.gen(function* () {
+    const supervisor = yield* McpSupervisor
+    const config = yield* ConfigAccess
+
+    const statuses = Effect.map(supervisor.servers, (servers) =>
+      Object.fromEntries(servers.map(({ name, status }) => [name, status]))
+    )
+    const statusOf = (name: string) => Effect.map(supervisor.server(name), ({ status }) => status)
+
+    return handlers
+      .handle("list", () => statuses)
+      .handle("add", ({ payload }) => {
+        const { name, persist = false } = payload
+        // what is wrong with an entry is found out by whom it is given to
+        const entry = payload.config as ServerConfig.Input
+        const added = persist ? Effect.zipRight(config.add(name, entry), config.reload) : supervisor.add(name, entry)
+        return Effect.zipRight(added, statuses)
+      })
+      .handle("connect", ({ path }) => supervisor.connect(path.name))
+      .handle("restart", ({ path }) => supervisor.restart(path.name))
+      .handle("disconnect", ({ path }) => Effect.zipRight(supervisor.disconnect(path.name), statusOf(path.name)))
+      .handle("enable", ({ path }) => Effect.zipRight(supervisor.enable(path.name), statusOf(path.name)))
+      .handle("disable", ({ path }) => Effect.zipRight(supervisor.disable(path.name), statusOf(path.name)))
+      .handle("remove", ({ path }) => Effect.as(supervisor.remove(path.name), removed))
+  })
+)
+
+/** A server that is no more has no status; nothing of it runs. */
+const removed: ServerStatus = { status: "disabled", by: "command", hint: "it was removed; add it again" }
+
+const auth = HttpApiBuilder.group(ControlApi, "auth", (handlers) =>
+  Effect.gen(function* () {
+    const supervisor = yield* McpSupervisor
+    const logins = yield* McpAuth
+
+    const list = Effect.flatMap(supervisor.servers, (servers) =>
+      Effect.forEach(
+        servers.filter(({ transport }) => transport !== "stdio"),
+        ({ name, status }) =>
+          logins.status(name).pipe(
+            Effect.map((login): ReadonlyArray<Payload.Login> => [{ server: name, login, status }]),
+            // it was removed in the meantime
+            Effect.orElseSucceed(() => [])
+          ),
+        { concurrency: 8 }
+      )
+    )
+
+    return handlers
+      .handle("start", ({ path }) => logins.startLogin(path.name))
+      .handle("finish", ({ path, payload }) =>
+        logins.finishLogin(
+          path.name,
+          "url" in payload ? payload.url : new URLSearchParams(defined(payload) as Record<string, string>)
+        )
+      )
+      .handle("forget", ({ path }) =>
+        Effect.zipRight(
+          logins.logout(path.name),
+          Effect.map(supervisor.server(path.name), ({ status }) => status)
+        )
+      )
+      .handle("list", () => Effect.map(list, (found) => found.flat()))
+  })
+)
+
+const encodeLine = Schema.encodeSync(Schema.parseJson(LogLine))
+
+const servers = (feed: EventFeed) =>
+  HttpApiBuilder.group(ControlApi, "servers", (handlers) =>
+    Effect.gen(function* () {
+      const supervisor = yield* McpSupervisor
+      return handlers
+        .handle("list", () => supervisor.servers)
+        .handle("get", ({ path }) => supervisor.server(path.name))
+        .handleRaw("logs", ({ path, request }) =>
+          Effect.gen(function* () {
+            yield* supervisor.server(path.name)
+            // whoever is removed while it is read has nothing more to say
+            const lines = Stream.catchAll(supervisor.logs(path.name), () => Stream.empty)
+            if (!(request.headers.accept ?? "").includes("text/event-stream")) return yield* keptOf(lines)
+            const texts = Stream.map(lines, (line) => Sse.render({ event: "log", data: encodeLine(line) }))
+            return eventStream(feed.stream(texts))
+          })
+        )
+    })
+  )
+
+const encodeLines = Schema.encodeSync(Schema.Array(LogLine))
+
+/** What is there without waiting: a stream of lines does not say where the past ends. */
+const keptOf = (lines: Stream.Stream<LogLine>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const pull = yield* Stream.toPull(lines)
+      const found: Array<LogLine> = []
+      while (true) {
+        const next = yield* pull.pipe(Effect.timeoutOption(waitForLines), Effect.option)
+        if (Option.isNone(next) || Option.isNone(next.value)) break
+        found.push(...Chunk.toReadonlyArray(next.value.value))
+      }
+      return HttpServerResponse.unsafeJson(encodeLines(found))
+    })
+  )
+
+const waitForLines = "25 millis"
+
+const eventStream = (body: Stream.Stream<Uint8Array>): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.stream(body, { contentType: "text/event-stream", headers: { "x-accel-buffering": "no" } })
+
+const catalog = HttpApiBuilder.group(ControlApi, "catalog", (handlers) =>
+  Effect.gen(function* () {
+    const supervisor = yield* McpSupervisor
+    const catalogOf = ({ agent }: { readonly agent?: string | undefined }) =>
+      agent === undefined ? supervisor.catalog : supervisor.catalogFor(agent)
+    return handlers
+      .handle("tools", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ tools }) => tools))
+      .handle("resources", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ resources }) => resources))
+      .handle("resourceTemplates", ({ urlParams }) =>
+        Effect.map(catalogOf(urlParams), ({ resourceTemplates }) => resourceTemplates)
+      )
+      .handle("prompts", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ prompts }) => prompts))
+      .handle("call", ({ path, payload }) => {
+        const { idleTimeout, totalTimeout, waitForReady, ...options } = payload.options ?? {}
+        const durations = { idleTimeout, totalTimeout, waitForReady }
+        const millis = Object.fromEntries(
+          Object.entries(durations).flatMap(([key, value]) => (value === undefined ? [] : [[key, toMillis(value)]]))
+        )
+        return supervisor.callTool(path.name, payload.arguments, { ...options, ...millis })
+      })
+      .handle("read", ({ payload }) => supervisor.readResource(payload.server, payload.uri))
+      .handle("prompt", ({ payload }) => supervisor.getPrompt(payload.server, payload.name, payload.arguments))
+  })
+)
+
+const config = HttpApiBuilder.group(ControlApi, "config", (handlers) =>
+  Effect.gen(function* () {
+    const files = yield* ConfigAccess
+    return handlers
+      .handle("reload", () => files.reload)
+      .handle("explain", () => files.explain)
+      .handle("trust", ({ payload }) =>
+        Effect.gen(function* () {
+          const trusted = yield* files.trust(payload.file)
+          return { files: trusted, plan: yield* files.reload }
+        })
+      )
+  })
+)
+
+const system = (feed: EventFeed) =>
+  HttpApiBuilder.group(ControlApi, "system", (handlers) =>
+    handlers
+      .handleRaw("events", ({ request }) => Effect.succeed(eventStream(feed.after(request.headers["last-event-id"]))))
+      .handle("health", () => Effect.succeed({ version, api: revision }))
+      .handle("metrics", () => Effect.map(Metric.snapshot, render))
+      .handle("openapi", () => Effect.sync(() => OpenApi.fromApi(ControlApi)))
+  )
+
+/** All routes, over the supervisor there is. */
+export const layer = (feed: EventFeed): Layer.Layer<HttpApi.Api, never, McpSupervisor | McpAuth> =>
+  // the compiler finds nothing missing here, the diagnostics something unknown
+  // @effect-diagnostics-next-line missingLayerContext:off
+  Layer.provide(HttpApiBuilder.api(ControlApi), Layer.mergeAll(mcp, auth, servers(feed), catalog, config, system(feed)))

@@ -1,0 +1,166 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+import { parameters, resultText } from "../../src/cli/show/catalog.js"
+import { eventLine, planLines } from "../../src/cli/show/events.js"
+import { detail, duration, serverTable, statusesOf, statusLine } from "../../src/cli/show/servers.js"
+import { issuerUrls, resourceUrls } from "../../src/cli/oauthTrail.js"
+import { plain } from "../../src/cli/style.js"
+import { cut, oneLine, table, widthOf, wrap } from "../../src/cli/table.js"
+import type { ServerSnapshot } from "../../src/domain/ServerSnapshot.js"
+import type { ServerStatus } from "../../src/domain/ServerStatus.js"
+
+const snapshot = (name: string, status: ServerStatus, more: Partial<ServerSnapshot> = {}): ServerSnapshot => ({
+  name,
+  origin: "config",
+  status,
+  generation: 1,
+  restarts: 0,
+  tools: 0,
+  resources: 0,
+  prompts: 0,
+  diagnostics: [],
+  ...more
+})
+
+const connected: ServerStatus = {
+  status: "connected",
+  since: 0,
+  transport: "stdio",
+  protocolVersion: "2025-11-25",
+  era: "legacy",
+  tools: 1,
+  resources: 0,
+  prompts: 0,
+  push: "open"
+}
+
+const failed: ServerStatus = {
+  status: "failed",
+  error: "b: it broke",
+  errorTag: "ProcessExited",
+  failures: 2,
+  retryAt: 3000
+}
+
+describe("servers", () => {
+  it("say in one line what is worth knowing", () => {
+    assert.strictEqual(
+      detail(snapshot("a", connected, { pid: 7, restarts: 2 }), 61_000),
+      "for 1 min, pid 7, restarted 2×"
+    )
+    assert.strictEqual(detail(snapshot("b", failed), 0), "it broke; again in 3 s")
+    assert.strictEqual(
+      detail(snapshot("b", { ...failed, retryAt: undefined, gaveUp: "5 restarts in 60 s" }), 0),
+      "it broke; gave up: 5 restarts in 60 s"
+    )
+    assert.strictEqual(statusLine(snapshot("c", { status: "disabled", by: "config" }), 0), "c: disabled (by config)")
+    assert.strictEqual(
+      detail(snapshot("d", { status: "connecting", attempt: 2, since: 0, phase: "spawn" }), 0),
+      "spawn, attempt 2"
+    )
+  })
+
+  it("are a table that fits, whatever is in it", () => {
+    const text = FastCheck.oneof(
+      FastCheck.string(),
+      FastCheck.fullUnicodeString(),
+      FastCheck.constant("漢字\u001b[2J\n")
+    )
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.array(FastCheck.tuple(text, text)),
+        FastCheck.integer({ min: 50, max: 200 }),
+        (rows, width) => {
+          const snapshots = rows.map(([name, error]) => snapshot(name, { ...failed, error }))
+          for (const line of serverTable(snapshots, { style: plain, width, now: 0 })) {
+            assert.isAtMost(widthOf(line), width)
+            // oxlint-disable-next-line no-control-regex
+            assert.notMatch(line, /[\u0000-\u001f]/)
+          }
+        }
+      )
+    )
+  })
+
+  it("are the body of GET /mcp", () => {
+    assert.deepStrictEqual(statusesOf([snapshot("a", connected), snapshot("b", failed)]), { a: connected, b: failed })
+  })
+
+  it("count time in words", () => {
+    assert.deepStrictEqual([-5, 0, 59_000, 60_000, 7_200_000, 172_800_000].map(duration), [
+      "0 s",
+      "0 s",
+      "59 s",
+      "1 min",
+      "2 h",
+      "2 d"
+    ])
+  })
+})
+
+describe("text", () => {
+  it("is cut between characters, with a sign", () => {
+    assert.strictEqual(cut("abcdef", 4), "abc…")
+    assert.strictEqual(cut("漢字漢字", 5), "漢字…")
+    assert.strictEqual(cut("👩‍👩‍👧 x", 10), "👩‍👩‍👧 x")
+    assert.strictEqual(oneLine("a\n b\u0007"), "a b�")
+  })
+
+  it("is not cut where there is no width", () => {
+    const long = "x".repeat(500)
+    assert.include(table([{ title: "A", flexible: true }], [[{ text: long }]], { head: String })[1]!, long)
+  })
+
+  it("is wrapped between words", () => {
+    assert.deepStrictEqual(wrap("one two three", 8), ["one two", "three"])
+    assert.deepStrictEqual(wrap("a\nb", 8), ["a", "b"])
+  })
+})
+
+describe("what happens", () => {
+  it("is one line each", () => {
+    const line = eventLine({ seq: 1, at: 0, type: "StatusChanged", server: "a", from: connected, to: failed }, plain)
+    assert.match(line, /^\d\d:\d\d:\d\d\.\d{3} a connected → failed: b: it broke$/)
+    const removed = ["1", "2", "3", "4", "5", "6", "7"]
+    const catalog = eventLine(
+      { seq: 1, at: 0, type: "CatalogChanged", server: "a", revision: 2, kind: "tools", added: ["x"], removed },
+      plain
+    )
+    assert.match(catalog, /tools: \+x −1 −2 −3 −4 −5 −2 more$/)
+  })
+
+  it("a plan says what changes", () => {
+    const tools = { appear: ["a_x"], vanish: [] }
+    const plan = { start: ["a"], stop: ["b"], restart: [], update: [], keep: ["c", "d"], tools }
+    assert.deepStrictEqual(planLines(plan, plain), ["a added", "b removed", "+ a_x", "2 unchanged"])
+    const nothing = { start: [], stop: [], restart: [], update: [], keep: [], tools: { appear: [], vanish: [] } }
+    assert.deepStrictEqual(planLines(nothing, plain), ["nothing changed"])
+  })
+})
+
+describe("results", () => {
+  it("are text, or the structured content where there is none", () => {
+    assert.strictEqual(resultText({ content: [{ type: "text", text: "a" }] }), "a")
+    assert.strictEqual(resultText({ content: [], structuredContent: { a: 1 } }), '{\n  "a": 1\n}')
+  })
+
+  it("parameters show which may be left out", () => {
+    assert.deepStrictEqual(parameters({ properties: { a: {}, b: {} }, required: ["a"] }), ["a", "b?"])
+    assert.deepStrictEqual(parameters({ type: "object" }), [])
+  })
+})
+
+describe("the way to a login", () => {
+  it("goes where the server says, then to the usual places", () => {
+    assert.deepStrictEqual(resourceUrls("https://a.example/mcp", "https://a.example/meta"), [
+      "https://a.example/meta",
+      "https://a.example/.well-known/oauth-protected-resource/mcp",
+      "https://a.example/.well-known/oauth-protected-resource"
+    ])
+    assert.deepStrictEqual(issuerUrls("https://i.example/t"), [
+      "https://i.example/.well-known/oauth-authorization-server/t",
+      "https://i.example/.well-known/openid-configuration/t",
+      "https://i.example/t/.well-known/openid-configuration"
+    ])
+  })
+})

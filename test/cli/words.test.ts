@@ -1,0 +1,222 @@
+import { assert, describe, it } from "@effect/vitest"
+import { script, shells } from "../../src/cli/completions.js"
+import { clients } from "../../src/cli/commands/import.js"
+import { toolRef } from "../../src/cli/commands/call.js"
+import { entryOf, type Words } from "../../src/cli/entry.js"
+import { overview, page } from "../../src/cli/help.js"
+import { type Parsed, parse } from "../../src/cli/parse.js"
+import { specs } from "../../src/cli/specs.js"
+import { coloured, plain, styleFor } from "../../src/cli/style.js"
+import * as ConfigFiles from "../../src/config/ConfigFiles.js"
+
+const parsed = (...words: ReadonlyArray<string>): Parsed => parse(specs, words)
+
+const inputOf = (...words: ReadonlyArray<string>) => {
+  const result = parsed(...words)
+  assert(result._tag === "Run", JSON.stringify(result))
+  return result.input
+}
+
+const wrong = (...words: ReadonlyArray<string>) => {
+  const result = parsed(...words)
+  assert(result._tag === "Wrong", JSON.stringify(result))
+  return result.message
+}
+
+describe("words", () => {
+  it("options stand anywhere, with = or without", () => {
+    const expected = inputOf("call", "a/b", "{}", "--json", "--config", "x", "--config=y", "--cwd", "/tmp")
+    assert.deepStrictEqual(
+      inputOf("--json", "--config=x", "call", "--cwd=/tmp", "a/b", "--config", "y", "{}"),
+      expected
+    )
+    assert.deepInclude(expected, {
+      tool: "a/b",
+      args: "{}",
+      json: true,
+      config: ["x", "y"],
+      cwd: "/tmp",
+      standalone: false
+    })
+  })
+
+  it("every command takes the shared options", () => {
+    for (const spec of specs) {
+      const words = Object.values(spec.arguments).flatMap(({ choices, need }) =>
+        need === "required" ? [choices?.[0] ?? "x"] : []
+      )
+      const input = inputOf(
+        spec.name,
+        ...words,
+        "--config",
+        "f",
+        "--cwd",
+        "c",
+        "--state-dir",
+        "s",
+        "--standalone",
+        "--json"
+      )
+      assert.deepInclude(input, { config: ["f"], cwd: "c", stateDir: "s", standalone: true, json: true })
+    }
+  })
+
+  it("what follows -- is left as it is", () => {
+    assert.deepInclude(inputOf("add", "x", "--env", "A=1", "--", "npx", "-y", "--json"), {
+      name: "x",
+      env: ["A=1"],
+      rest: ["npx", "-y", "--json"],
+      json: false
+    })
+    assert.deepInclude(inputOf("status", "--", "--odd"), { name: "--odd" })
+    assert.deepStrictEqual(parsed("add", "x", "--", "y", "--help")._tag, "Run")
+  })
+
+  it("--args takes words up to the next option of ours", () => {
+    assert.deepInclude(
+      inputOf("add", "x", "--command", "npx", "--args", "-y", "server", "--port", "1", "--env", "A=1"),
+      {
+        args: ["-y", "server", "--port", "1"],
+        env: ["A=1"]
+      }
+    )
+  })
+
+  it("what is not understood is never taken for something else", () => {
+    assert.include(wrong("list", "--jsn"), "did you mean --json?")
+    assert.include(wrong("list", "--json=yes"), "takes no value")
+    assert.include(wrong("list", "--cwd", "--json"), "--cwd needs a value")
+    assert.include(wrong("list", "--cwd", "a", "--cwd", "b"), "given twice")
+    assert.include(wrong("list", "x"), "one word too many")
+    assert.include(wrong("call"), "<tool> is missing")
+    assert.include(wrong("completions", "tcsh"), "bash, zsh, fish")
+    assert.include(wrong("serve", "--port", "http"), "whole number")
+    assert.include(wrong("add", "x", "--scope", "porject"), "did you mean project?")
+    assert.include(wrong("--json"), "--json is no command")
+    assert.notInclude(wrong("add", "--evn=TOKEN=secret"), "secret")
+  })
+
+  it("help and the version come first", () => {
+    assert.deepStrictEqual(parsed("--version"), { _tag: "Version" })
+    assert.deepStrictEqual(parsed("call", "--nonsense", "-h"), { _tag: "Help", command: "call" })
+    assert.deepStrictEqual(parsed("help", "call"), { _tag: "Help", command: "call" })
+    assert.deepStrictEqual(parsed("help")._tag, "Help")
+  })
+})
+
+describe("help", () => {
+  it("shows every command, and an example of each that is understood", () => {
+    const text = overview(specs, plain, 100)
+    for (const spec of specs) {
+      assert.include(text, `  ${spec.name}`)
+      const shown = page(spec, plain, 100)
+      for (const example of spec.examples) {
+        assert.include(shown, example)
+        assert.strictEqual(parsed(...shellWords(example))._tag, "Run", example)
+      }
+    }
+  })
+
+  it("fits the width", () => {
+    for (const spec of specs) {
+      const [text] = page(spec, plain, 80).split("\n\nExample")
+      for (const line of text!.split("\n")) assert.isAtMost(line.length, 80, line)
+    }
+  })
+})
+
+/** As a shell splits them, up to what belongs to the shell. */
+const shellWords = (line: string): ReadonlyArray<string> =>
+  Array.from(line.split(/ (?:[|<]|>>) /)[0]!.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, bare]) => quoted ?? bare!)
+
+describe("completions", () => {
+  it("know every command in every shell", () => {
+    for (const shell of shells) {
+      for (const { name } of specs) assert.include(script(shell, specs), name)
+    }
+  })
+})
+
+describe("a new server", () => {
+  const none: Words = {
+    url: undefined,
+    command: undefined,
+    args: [],
+    rest: [],
+    env: [],
+    header: [],
+    transport: undefined,
+    oauth: false,
+    noOauth: false,
+    oauthClientId: undefined,
+    oauthClientSecret: undefined,
+    oauthScope: undefined
+  }
+  const entry = (words: Partial<Words>): unknown => {
+    const made = entryOf({ ...none, ...words })
+    return made._tag === "Entry" ? made.entry : made
+  }
+
+  it("is local or remote, as the words say", () => {
+    const local = { type: "local", command: ["npx", "-y", "x"] }
+    assert.deepStrictEqual(entry({ rest: ["npx", "-y", "x"] }), local)
+    assert.deepStrictEqual(entry({ command: "npx", args: ["-y", "x"] }), local)
+    assert.deepStrictEqual(entry({ command: "npx -y x" }), local)
+    assert.deepStrictEqual(entry({ command: "n", env: ["A=b=c"] }), {
+      type: "local",
+      command: ["n"],
+      environment: { A: "b=c" }
+    })
+    assert.deepStrictEqual(entry({ url: "https://a/mcp", header: ["X: 1", "Y=2"], oauth: true }), {
+      type: "remote",
+      url: "https://a/mcp",
+      headers: { X: "1", Y: "2" },
+      oauth: {}
+    })
+    assert.deepStrictEqual(entry({ url: "https://a", noOauth: true, transport: "sse" }), {
+      type: "sse",
+      url: "https://a",
+      oauth: false
+    })
+    assert.deepStrictEqual(entry({ url: "https://a", oauthClientId: "me" }), {
+      type: "remote",
+      url: "https://a",
+      oauth: { clientId: "me" }
+    })
+  })
+
+  it("is refused where the words disagree, without repeating a value", () => {
+    const refused = (words: Partial<Words>) => {
+      const made = entryOf({ ...none, ...words })
+      assert(made._tag === "Wrong")
+      assert.notInclude(made.message, "secret")
+    }
+    refused({ url: "https://a", rest: ["b"] })
+    refused({ args: ["a"] })
+    refused({ command: "a", header: ["A=secret"] })
+    refused({ command: "a", oauth: true })
+    refused({ url: "https://a", env: ["A=secret"] })
+    refused({ url: "https://a", oauth: true, noOauth: true })
+    refused({ command: "a", env: ["=secret"] })
+    refused({ url: "https://a", header: ["secret"] })
+    assert.deepStrictEqual(entryOf(none), { _tag: "Open" })
+  })
+})
+
+describe("other things people write", () => {
+  it("a tool is public, or of a server", () => {
+    assert.deepStrictEqual(toolRef("a_b"), { name: "a_b" })
+    assert.deepStrictEqual(toolRef("a/b/c"), { server: "a", name: "b/c" })
+  })
+
+  it("import knows the clients there are", () => {
+    assert.deepStrictEqual([...clients], [...ConfigFiles.clients])
+  })
+
+  it("colours are for terminals whose people want them", () => {
+    assert.strictEqual(styleFor(true, {}), coloured)
+    assert.strictEqual(styleFor(true, { NO_COLOR: "1" }), plain)
+    assert.strictEqual(styleFor(true, { TERM: "dumb" }), plain)
+    assert.strictEqual(styleFor(false, {}), plain)
+  })
+})

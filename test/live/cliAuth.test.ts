@@ -1,0 +1,67 @@
+/** Logging in from the command line: with a supervisor in the background and without, and finding out why it fails. */
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { authServer, protectedServer } from "./support/authServer.js"
+import { type Place, place } from "./support/cli.js"
+import { entryFor } from "./support/loggedIn.js"
+import { live } from "./support/supervised.js"
+
+const newPlace = Effect.acquireRelease(Effect.promise(place), (here) => Effect.sync(here.remove))
+
+/** Somebody who follows the address that is shown, wherever it leads. */
+const logIn = async (here: Place): Promise<{ readonly code: number | null; readonly stdout: string }> => {
+  const login = await here.begin(["auth", "it"])
+  const url = await login.said(/http:\/\/\S+state=\S+(?=\n)/)
+  await fetch(url).then((answer) => answer.text())
+  return login.ended
+}
+
+describe("auth", () => {
+  live(
+    "logs in and out, and debug says what is missing in between",
+    Effect.gen(function* () {
+      const as = yield* authServer({ scopes: ["read"] })
+      const rs = yield* protectedServer(as)
+      const here = yield* newPlace
+      here.configure({ it: yield* entryFor(rs.url) })
+      const run = (...words: ReadonlyArray<string>) => Effect.promise(() => here.run(words))
+
+      const before = yield* run("test", "it")
+      assert.strictEqual(before.code, 3)
+      assert.include(before.stdout, "mcp-supervisor auth it")
+      const why = yield* run("debug", "it")
+      assert.strictEqual(why.code, 3)
+      for (const text of [
+        "HTTP 401",
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-authorization-server"
+      ]) {
+        assert.include(why.stdout, text)
+      }
+      assert.match(why.stdout, /✓ registration +we register ourselves/)
+      assert.match(why.stdout, /✗ token +none is kept/)
+      assert.match(why.stdout, /it wants a login: mcp-supervisor auth it\n$/)
+
+      // for the time of the command
+      const alone = yield* Effect.promise(() => logIn(here))
+      assert.strictEqual(alone.code, 0, alone.stdout)
+      assert.include(alone.stdout, "it: logged in, connected")
+      assert.include((yield* run("auth", "list")).stdout, "authenticated")
+      const good = yield* run("debug", "it")
+      assert.strictEqual(good.code, 0, good.stdout)
+      assert.match(good.stdout, /✓ token +/)
+
+      // with a supervisor in the background
+      const started = yield* run("start", "--port", "0")
+      assert.strictEqual(started.code, 0, started.stderr)
+      assert.strictEqual((yield* run("logout", "it")).code, 0)
+      const [login] = JSON.parse((yield* run("auth", "list", "--json")).stdout)
+      assert.deepInclude(login, { server: "it", login: "not_authenticated" })
+      const again = yield* Effect.promise(() => logIn(here))
+      assert.strictEqual(again.code, 0, again.stdout)
+      assert.strictEqual(JSON.parse((yield* run("list", "--json")).stdout).it.status, "connected")
+      assert.strictEqual((yield* run("stop")).code, 0)
+    }),
+    60_000
+  )
+})

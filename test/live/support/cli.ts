@@ -1,0 +1,148 @@
+/** The built program, run as people run it. */
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+
+const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
+
+let built: Promise<string> | undefined
+
+/** The program, built once for each process that runs tests. */
+export const bin = (): Promise<string> => {
+  built ??= (async () => {
+    const directory = mkdtempSync(join(tmpdir(), "mcp-supervisor-bin-"))
+    process.once("exit", () => rmSync(directory, { recursive: true, force: true }))
+    await promisify(execFile)(process.execPath, [here("../../../scripts/buildBin.mjs"), join(directory, "bin")])
+    return join(directory, "bin", "mcp-supervisor.js")
+  })()
+  return built
+}
+
+export interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly input?: string
+}
+
+export interface Place {
+  readonly directory: string
+  readonly project: string
+  readonly stateDir: string
+  readonly env: NodeJS.ProcessEnv
+  readonly run: (words: ReadonlyArray<string>, options?: RunOptions) => Promise<Ran>
+  /** The same, as it goes on. */
+  readonly begin: (words: ReadonlyArray<string>, options?: RunOptions) => Promise<Begun>
+  /** On a terminal: waits for a text, writes another, and so on. */
+  readonly onTerminal: (
+    words: ReadonlyArray<string>,
+    steps?: ReadonlyArray<readonly [string, string]>,
+    size?: { readonly columns: number; readonly rows: number; readonly env?: Readonly<Record<string, string>> }
+  ) => Promise<Ran>
+  readonly configure: (servers: Readonly<Record<string, unknown>>, file?: string) => string
+  readonly remove: () => void
+}
+
+export interface Begun {
+  readonly child: ChildProcessWithoutNullStreams
+  /** Resolves with the text when stdout or stderr holds it. */
+  readonly said: (text: string | RegExp) => Promise<string>
+  readonly ended: Promise<Ran>
+}
+
+export const server = (file: string) => ({ command: process.execPath, args: [here(file)] })
+export const notes = server("./cliServer.mjs")
+export const greet = server("../../../examples/servers/greet.mjs")
+
+/** A machine of its own: a home, a project, nothing in either. */
+export const place = async (): Promise<Place> => {
+  const program = await bin()
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), "mcp-cli-")))
+  const project = join(directory, "project")
+  const stateDir = join(directory, "data", "mcp-supervisor")
+  mkdirSync(project)
+  const { NODE_EXTRA_CA_CERTS: _, ...inherited } = process.env
+  const env = {
+    ...inherited,
+    HOME: directory,
+    XDG_CONFIG_HOME: join(directory, "config"),
+    XDG_DATA_HOME: join(directory, "data"),
+    MCP_SUPERVISOR_MANAGED_CONFIG: join(directory, "managed.json"),
+    TERM: "xterm-256color"
+  }
+  const begin = async (words: ReadonlyArray<string>, options: RunOptions = {}): Promise<Begun> => {
+    const child = spawn(process.execPath, [program, ...words], {
+      cwd: options.cwd ?? project,
+      env: { ...env, ...options.env }
+    })
+    return follow(child, options.input)
+  }
+  return {
+    directory,
+    project,
+    stateDir,
+    env,
+    begin,
+    run: async (words, options) => (await begin(words, options)).ended,
+    onTerminal: async (words, steps = [], { columns, rows, env: more } = { columns: 80, rows: 24 }) => {
+      const fixture = [here("./terminal.py"), String(columns), String(rows), JSON.stringify(steps)]
+      const child = spawn("python3", [...fixture, process.execPath, program, ...words], {
+        cwd: project,
+        env: { ...env, ...more }
+      })
+      return follow(child, undefined).ended
+    },
+    configure: (servers, file = "config/mcp-supervisor/config.json") => {
+      const path = join(directory, file)
+      mkdirSync(join(path, ".."), { recursive: true })
+      writeFileSync(path, JSON.stringify({ mcp: servers }, undefined, 2))
+      return path
+    },
+    remove: () => rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const follow = (child: ChildProcessWithoutNullStreams, input: string | undefined): Begun => {
+  let stdout = ""
+  let stderr = ""
+  const listeners = new Set<() => void>()
+  const tell = () => {
+    for (const listener of listeners) listener()
+  }
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk
+    tell()
+  })
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk
+    tell()
+  })
+  child.stdin.on("error", () => {})
+  if (input !== undefined) child.stdin.end(input)
+  const ended = new Promise<Ran>((resolve) => child.once("close", (code) => resolve({ code, stdout, stderr })))
+  return {
+    child,
+    ended,
+    said: (text) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const all = `${stdout}\n${stderr}`
+          const found = typeof text === "string" ? (all.includes(text) ? text : undefined) : text.exec(all)?.[0]
+          if (found === undefined) return
+          listeners.delete(look)
+          resolve(found)
+        }
+        listeners.add(look)
+        look()
+        void ended.then(() => reject(new Error(`it ended without "${text}": ${stdout}${stderr}`)))
+      })
+  }
+}
