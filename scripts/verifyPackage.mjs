@@ -30,7 +30,11 @@ assert.deepEqual(process.getActiveResourcesInfo(), before, "importing the packag
 
 for (const file of Object.values(bin)) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
-  assert.equal(execFileSync(path, ["--version"], { encoding: "utf8" }), `${version}\n`, `${file} does not run by itself`)
+  assert.equal(
+    execFileSync(path, ["--version"], { encoding: "utf8" }),
+    `${version}\n`,
+    `${file} does not run by itself`
+  )
 }
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")

@@ -3,7 +3,7 @@ import { McpServer } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
 import { z } from "zod"
 
-console.error("ready to serve")
+process.stderr.write("ready to serve\n")
 
 const text = (content) => ({ content: [{ type: "text", text: content }] })
 
