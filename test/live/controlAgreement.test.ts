@@ -1,8 +1,20 @@
+import { execFile } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc, Logger } from "effect"
+import { listed } from "../../src/cli/quickList.js"
+import { surroundings } from "../../src/config/Host.js"
+import { describe as sourcesOf } from "../../src/config/sources.js"
+import * as DaemonFile from "../../src/control/DaemonFile.js"
+import { revision } from "../../src/control/revision.js"
 import * as Errors from "../../src/domain/Errors.js"
+import { version } from "../../src/domain/version.js"
+import * as ProcessIdentity from "../../src/system/processIdentity.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
-import { controlled, local } from "./support/control.js"
+import { bin } from "./support/cli.js"
+import { controlled, local, temporary, token } from "./support/control.js"
 
 const names = ["one", "two", "three"] as const
 
@@ -15,17 +27,41 @@ const history = fc.sample(fc.record({ name: fc.constantFrom(...names), what: fc.
   numRuns: 500
 })
 
-describe("the library and the API", () => {
+/** How often the program is really started. What `list --json` does is done after every transition. */
+const startsEvery = 50
+
+/** Makes a supervisor of this process known, as the one of a directory. */
+const announce = (stateDir: string, server: { readonly address: string; readonly socket?: string | undefined }) =>
+  Effect.gen(function* () {
+    const { pid } = process
+    const sources = sourcesOf(surroundings({ cwd: stateDir, stateDir }), token)
+    const identity = yield* ProcessIdentity.self
+    const told = { ...server, config: [], sources, release: version, api: revision, startedAt: 0 }
+    writeFileSync(join(stateDir, "control-token"), token, { mode: 0o600 })
+    yield* DaemonFile.write(stateDir, { version: 1, pid, identity, ...told })
+  })
+
+describe("the library, the API and the command line", () => {
   it.scopedLive(
     "never disagree about a server, over 500 transitions",
     () =>
       Effect.gen(function* () {
         const open = FakeConnector.open({ tools: ["greet"] })
-        const { client, fake, supervisor } = yield* controlled({
+        const stateDir = yield* temporary
+        const socket = join(stateDir, "control.sock")
+        const program = yield* Effect.promise(bin)
+        const {
+          client,
+          fake,
+          server: listening,
+          supervisor
+        } = yield* controlled({
+          control: { socket },
           supervisor: { servers: Object.fromEntries(names.map((name) => [name, server])) },
           scripts: Object.fromEntries(names.map((name) => [name, open]))
         })
         const { controls } = fake
+        yield* announce(stateDir, { address: listening.address, socket })
 
         /** Moves a server, by the library and the API in turns. */
         const move = (
@@ -53,25 +89,39 @@ describe("the library and the API", () => {
           }
         }
 
-        /** Both, read until nothing happened in between. */
-        const compare = Effect.gen(function* () {
-          while (true) {
-            const before = yield* supervisor.servers
-            const [statuses, snapshots] = yield* Effect.all([client.mcp.list({}), client.servers.list({})], {
-              concurrency: 2
-            })
-            if ((yield* supervisor.servers) !== before) continue
-            assert.deepStrictEqual(snapshots, before)
-            assert.deepStrictEqual(statuses, Object.fromEntries(before.map(({ name, status }) => [name, status])))
-            return before
-          }
-        })
+        const ask = Effect.map(
+          Effect.promise(() => listed({ config: [], cwd: stateDir, stateDir })),
+          (text) => JSON.parse(text ?? "null")
+        )
+
+        const start = (command: "list" | "status") =>
+          Effect.promise(async () => {
+            const words = [program, command, "--json", "--cwd", stateDir, "--state-dir", stateDir]
+            const { stdout } = await promisify(execFile)(process.execPath, words)
+            return JSON.parse(stdout)
+          })
+
+        /** All of them, read until nothing happened in between. */
+        const compare = (index: number) =>
+          Effect.gen(function* () {
+            while (true) {
+              const before = yield* supervisor.servers
+              const snapshots = yield* client.servers.list({})
+              const told = [yield* client.mcp.list({}), yield* ask]
+              if (index % startsEvery === 0) told.push(yield* start("list"), yield* start("status"))
+              if ((yield* supervisor.servers) !== before) continue
+              assert.deepStrictEqual(snapshots, before)
+              const statuses = Object.fromEntries(before.map(({ name, status }) => [name, status]))
+              for (const each of told) assert.deepStrictEqual(each, statuses)
+              return before
+            }
+          })
 
         const seen = new Set<string>()
         for (const [index, { name, what }] of history.entries()) {
           // a server that is there already, or not there at all, is an answer as well
           yield* Effect.exit(move(index, name, what))
-          for (const { status } of yield* compare) seen.add(status.status)
+          for (const { status } of yield* compare(index)) seen.add(status.status)
         }
         assert.includeMembers([...seen], ["connected", "disabled"])
       }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger))),
