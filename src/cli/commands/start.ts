@@ -80,6 +80,7 @@ const launch = (input: Input<typeof spec>, host: ReturnType<typeof hostOf>, log:
       const from = statSync(log).size
       const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...words(input, host)], {
         detached: true,
+        windowsHide: true,
         cwd: host.cwd,
         stdio: ["ignore", file, file]
       })
