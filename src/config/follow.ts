@@ -22,7 +22,7 @@ const quiet = 60
 /** But no later than this after the first. */
 const patience = 1000
 
-/** A file that is gone may be about to be written anew. */
+/** A file that is gone or empty may be about to be written anew. */
 const vanishedFor = 250
 
 /** How often is looked where nothing can be watched. */
@@ -69,7 +69,6 @@ export const follow = ({
     if (first.desired.rejected !== undefined) return yield* first.desired.rejected
 
     const one = yield* Effect.makeSemaphore(1)
-    let good = first
     let seen = first.seen
     let told = brokenOf(first, isForeign)
     let remembered = remember(new Map(), first)
@@ -77,13 +76,12 @@ export const follow = ({
     /** What is to be applied, one after the other. */
     const judge = (next: Snapshot): ReadonlyArray<Desired> => {
       remembered = remember(remembered, next)
-      const own = [...brokenOf(next, isOwn).values(), emptied(good, next)].flat()
-      if (own.length > 0) return [{ rejected: rejection([own]) }]
+      const own = brokenOf(next, isOwn)
+      if (own.size > 0) return [{ rejected: rejection(own.values()) }]
       const foreign = brokenOf(next, isForeign)
       const news = Array.from(foreign).filter(([name, issues]) => !isDeepStrictEqual(told.get(name), issues))
       told = foreign
       const reports = news.length === 0 ? [] : [{ rejected: rejection(news.map(([, issues]) => issues)) }]
-      if (next.desired.rejected === undefined) good = next
       const isReportAll = reports.length > 0 && same(without(seen, foreign), without(next.seen, foreign))
       return isReportAll ? reports : [...reports, next.desired]
     }
@@ -100,8 +98,18 @@ export const follow = ({
         return Effect.as(Effect.forEach(changes, apply, { discard: true }), true)
       }).pipe(Effect.uninterruptible)
 
+    /** What is there once nobody is in the middle of writing it. */
+    const settled = (now: Snapshot): Effect.Effect<Snapshot> =>
+      vanished(seen, now.seen) ? Effect.delay(read, vanishedFor) : Effect.succeed(now)
+
     const reload = (apply: Apply) =>
-      one.withPermits(1)(Effect.asVoid(Effect.flatMap(read, (next) => accept(next, apply))))
+      one.withPermits(1)(
+        read.pipe(
+          Effect.flatMap(settled),
+          Effect.flatMap((next) => accept(next, apply)),
+          Effect.asVoid
+        )
+      )
 
     if (Option.isSome(Organisation.addressOf(surroundings))) {
       const refresh = Organisation.refresh(surroundings)
@@ -121,13 +129,9 @@ export const follow = ({
 
     const look = (apply: Apply) =>
       Effect.gen(function* () {
-        let now = yield* read
+        const now = yield* read
         yield* lookOutFor(now)
-        if (vanished(seen, now.seen)) {
-          yield* Effect.sleep(vanishedFor)
-          now = yield* read
-        }
-        return yield* accept(now, apply)
+        return yield* accept(yield* settled(now), apply)
       })
 
     const next = (apply: Apply): Effect.Effect<void> =>
@@ -157,8 +161,11 @@ type Seen = Snapshot["seen"]
 const same = (before: Seen, after: Seen): boolean =>
   before.size === after.size && Array.from(before).every(([path, said]) => after.get(path) === said)
 
+/** Whether something that said a word says nothing now. */
 const vanished = (before: Seen, after: Seen): boolean =>
-  Array.from(before).some(([path, said]) => said !== "" && after.get(path) === "")
+  Array.from(before).some(([path, said]) => !isNothing(said) && isNothing(after.get(path) ?? said))
+
+const isNothing = (said: string): boolean => said.replace(/^=/, "").trim() === ""
 
 const without = (all: Seen, left: ReadonlyMap<string, unknown>): Seen =>
   new Map(Array.from(all).filter(([path]) => !left.has(path)))
@@ -171,12 +178,3 @@ const brokenOf = (
   whose: (snapshot: Snapshot, name: string) => boolean
 ): ReadonlyMap<string, ReadonlyArray<Issue>> =>
   new Map(Array.from(snapshot.broken).filter(([name]) => whose(snapshot, name)))
-
-/** A file of one's own that had something to say and is empty now is most likely being written. */
-const emptied = (good: Snapshot, next: Snapshot): ReadonlyArray<Issue> =>
-  next.reads
-    .filter(({ layer }) => layer.text?.text.trim() === "" && !next.broken.has(layer.name) && isOwn(next, layer.name))
-    .filter(({ layer }) =>
-      good.reads.some((read) => read.layer.name === layer.name && read.layer.text?.text.trim() !== "")
-    )
-    .map(({ layer }) => ({ path: [], expected: "a document", found: "an empty file", file: layer.name }))

@@ -51,19 +51,6 @@ describe("files of others, while they are followed", () => {
     })
   )
 
-  onMachine("one that was emptied says nothing any more; one of one's own is most likely being written", (machine) =>
-    Effect.gen(function* () {
-      machine.write(machine.globalFile(), json({ a: { command: "x" } }))
-      const project = machine.write("mcp-supervisor.json", json({ p: { command: "x" } }))
-      yield* ConfigFiles.trust(machine.host)
-      const { again } = yield* reloading(machine)
-      machine.write(project, "")
-      assert.deepStrictEqual(yield* again, [["a"]])
-      machine.write(machine.globalFile(), "\n")
-      assert.deepStrictEqual(yield* again, [[`${machine.globalFile()}: an empty file`]])
-    })
-  )
-
   onMachine("a document of the organisation that is no use costs nobody an edit", (machine) =>
     Effect.gen(function* () {
       const url = (machine.env.MCP_SUPERVISOR_DEFAULTS_URL = "https://example.com/d")
@@ -143,4 +130,51 @@ describe("what was read", () => {
       assert.deepStrictEqual(applied, ["b"])
     })
   )
+})
+
+describe("a file that becomes empty", () => {
+  for (const ending of ["toml", "json"]) {
+    onMachine(`because its only server was removed stops that server, in ${ending}`, (machine) =>
+      Effect.gen(function* () {
+        machine.write(machine.globalFile(ending), ending === "json" ? "\n" : "")
+        yield* ConfigFiles.add("a", { command: "x" }, machine.host)
+        const { again, first } = yield* reloading(machine)
+        assert.deepStrictEqual(first, ["a"])
+        yield* ConfigFiles.remove("a", machine.host)
+        assert.strictEqual(machine.read(machine.globalFile(ending)).trim(), "")
+        assert.deepStrictEqual(yield* again, [[]])
+      })
+    )
+  }
+
+  for (const scope of ["global", "project"] as const) {
+    onMachine(`while it is written anew stops nothing, of the ${scope}`, (machine) =>
+      Effect.gen(function* () {
+        const file = machine.write(
+          scope === "global" ? machine.globalFile() : "mcp-supervisor.json",
+          json({ a: { command: "x" } })
+        )
+        yield* ConfigFiles.trust(machine.host)
+        const { next, reload } = yield* ConfigFiles.following(machine.host, true)
+        const applied: Array<Desired> = []
+        const apply = (desired: Desired) => Effect.sync(() => void applied.push(desired))
+        yield* Effect.forkScoped(Effect.forever(next(apply)))
+        for (const how of ["watched", "asked"]) {
+          machine.write(file, how === "watched" ? "" : "\n")
+          const asked = yield* Effect.fork(how === "asked" ? reload(apply) : Effect.void)
+          yield* Effect.sleep(100)
+          machine.write(file, json({ a: { command: "x" } }))
+          yield* Fiber.join(asked)
+          yield* Effect.sleep(400)
+        }
+        assert.deepStrictEqual(applied, [])
+        machine.write(file, "")
+        yield* reload(apply)
+        assert.deepStrictEqual(
+          applied.map(({ servers }) => servers),
+          [{}]
+        )
+      })
+    )
+  }
 })
