@@ -4,9 +4,9 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Predicate from "effect/Predicate"
+import * as Redacted from "effect/Redacted"
 import { InvalidConfig } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
-import * as Secrets from "../domain/Secrets.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import { hasPlaceholder } from "./interpolate.js"
 
@@ -21,7 +21,7 @@ export const checkedEntry = (name: string, entry: object): Effect.Effect<Entry, 
   })
 
 const revealed = (value: unknown): unknown => {
-  if (Secrets.isText(value)) return Secrets.reveal(value)
+  if (Redacted.isRedacted(value)) return revealed(Redacted.value(value))
   if (Array.isArray(value)) return value.map(revealed)
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(

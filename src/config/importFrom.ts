@@ -153,15 +153,13 @@ const ofProjects = (
 const hasOddKey = (tree: Tree.Tree): boolean =>
   (Tree.isBranch(tree) && ![...tree.fields.keys()].every(looksLikeName)) || Tree.childrenOf(tree).some(hasOddKey)
 
-/** Texts that may be secret are handed on redacted: what is shown to a person is not what is written. */
+/** What may be secret is handed on redacted, numbers too: what is shown to a person is not what is written. */
 const veiled = (tree: Tree.Tree): Tree.Tree => {
   const show = openValue(tree)
   const veil = (part: Tree.Tree, path: Tree.Path): Tree.Tree => {
     switch (part._tag) {
       case "Leaf":
-        return typeof part.value === "string" && isHidden(show(path, part))
-          ? { ...part, value: Redacted.make(part.value) }
-          : part
+        return isHidden(show(path, part)) ? { ...part, value: Redacted.make(part.value) } : part
       case "List":
         return { ...part, items: part.items.map((item, index) => veil(item, [...path, index])) }
       case "Branch":

@@ -10,15 +10,27 @@ const issued =
 export const looksLikeName = (step: string | number | undefined): boolean =>
   typeof step !== "string" || (/^[\w.$*-]{1,64}$/.test(step) && isMadeOfWords(step))
 
-/** Whether all parts of a text are words as people write them: with a number at the end at most, and pronounceable. */
-export const isMadeOfWords = (text: string): boolean =>
-  !issued.test(text) && text.split(/[^A-Za-z\d]+/).every((part) => part === "" || isWord(part))
+/** A version that is a date. */
+const date = /(?<![A-Za-z\d])20[23]\d([-.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])(?![A-Za-z\d])/
+
+/**
+ * Whether all parts of a text are words as people write them: with a number at the end at most, and pronounceable. One may be
+ * irregular, and there are few digits in all: a key that is to be typed comes in groups, each of which could be a word.
+ */
+export const isMadeOfWords = (text: string): boolean => {
+  const undated = text.replace(date, "")
+  const parts = undated.split(/[^A-Za-z\d]+/).filter((part) => part !== "")
+  const digits = undated.replace(/\D/g, "").length
+  return !issued.test(text) && digits <= 4 && parts.every(isWord) && parts.filter(isIrregular).length <= 1
+}
+
+/** Such as "k8s" and "i18n", "x64" and "h264". */
+const isIrregular = (part: string): boolean => /\d[A-Za-z]/.test(part) || /^(?!v)[A-Za-z]{1,2}\d{2,}$/i.test(part)
 
 const isWord = (part: string): boolean => {
   const [, letters = "", digits] = /^([A-Za-z]*)(\d*)$/.exec(part) ?? []
-  // such as "k8s" and "i18n"
   if (digits === undefined) return part.length <= 4
-  if (digits.length > 4 || letters.length > 24) return false
+  if (letters.length > 24) return false
   const words = letters.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []
   const single = words.filter((word) => word.length === 1).length
   return words.length <= 5 && (single < 2 || letters.length <= 4) && !/[bcdfghjklmnpqrstvwxz]{7}/i.test(letters)

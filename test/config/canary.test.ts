@@ -14,7 +14,15 @@ const token = "ghp_CaNaRy16C7e42F292c6912E7710c838347"
 const spaced = "sk-CaNaRy 4f9a"
 const word = "canary"
 
-const leaks = (shown: unknown): boolean => /canary/i.test(`${JSON.stringify(shown)} ${inspect(shown, { depth: 20 })}`)
+/** As keys look that people are to type. */
+const grouped = ["7F3K-9Q2M-X4TZ-8WPL", "ab12-cd34-ef56-78gh", "1234-5678-9012", "AB12-CD34"]
+const pin = 42_424_242
+
+const canary = /canary|42424242|9Q2M|cd34|5678[-_]9/i
+
+const shownAs = (shown: unknown): string => `${JSON.stringify(shown)} ${inspect(shown, { depth: 20 })}`
+
+const leaks = (shown: unknown): boolean => canary.test(shownAs(shown))
 
 /** What somebody might put where a value belongs, right or wrong. */
 const shapes: Readonly<Record<string, (secret: string) => unknown>> = {
@@ -39,7 +47,13 @@ const shapes: Readonly<Record<string, (secret: string) => unknown>> = {
     `${token}=${secret}`,
     `KEY=${secret}`
   ],
-  bearer: () => `Bearer ${token}`
+  bearer: () => `Bearer ${token}`,
+  grouped: () =>
+    grouped.flatMap((key) => [key, `--key-${key}`, `--x=${key}`, `mcp-server-${key}`, `https://example.com/${key}/x`]),
+  groupedUrl: () => `https://${grouped[1]}.example.com/${grouped.join("/")}?${grouped[0]}=1`,
+  groupedPath: () => `./${grouped.join("/")}/x.js`,
+  groupedKey: () => Object.fromEntries(grouped.map((key) => [key, "x"])),
+  groupedVariable: () => grouped.map((key) => `{env:KEY_${key.replaceAll("-", "_").toUpperCase()}}`)
 }
 
 /** Keys where a word may be a program, a part of a path, or a name. */
@@ -69,10 +83,12 @@ const entries = (shape: string): Record<string, unknown> => {
     "description"
   ]
   return Object.fromEntries([
+    ["pin", { command: "x", args: [pin], cwd: pin, unknown: pin, env: { PIN: pin } }],
+    // what is not known yet may be right
+    ["pinLater", { command: "{env:LATER}", args: [pin, `--pin=${pin}`], cwd: pin, unknown: pin, env: { PIN: pin } }],
     ...of("local", { command: "x" }, [...local.map(({ path }) => path), ...others]),
     ...of("remote", { url: "https://example.com" }, [...remote.map(({ path }) => path), ...others]),
-    ["whole", make(word)],
-    ["pin", { command: "x", args: [42_424_242], cwd: 42_424_242, unknown: 42_424_242, env: { PIN: 42_424_242 } }]
+    ["whole", make(word)]
   ])
 }
 
@@ -102,8 +118,8 @@ const look = (machine: Machine, what: string, options: ConfigFiles.Options = mac
   Effect.map(shownOf(options), (shown) => {
     for (const part of shown) {
       if (leaks(part)) {
-        const text = `${JSON.stringify(part)} ${inspect(part, { depth: 20 })}`
-        const at = text.search(/canary/i)
+        const text = shownAs(part)
+        const at = text.search(canary)
         assert.fail(`${what}: ${text.slice(Math.max(0, at - 300), at + 60)}`)
       }
     }
@@ -152,9 +168,10 @@ describe("pain 48: a canary in any field shows up nowhere", () => {
         const text = JSON.stringify({ mcpServers: entries(shape) })
         machine.write(join(machine.home, ".cursor/mcp.json"), text)
         const imported = yield* ConfigFiles.importFrom("cursor", machine.host)
+        assert.property(imported.add, "pinLater")
         if (leaks(imported)) {
-          const shown = `${JSON.stringify(imported)} ${inspect(imported, { depth: 20 })}`
-          const at = shown.search(/canary/i)
+          const shown = shownAs(imported)
+          const at = shown.search(canary)
           assert.fail(shown.slice(Math.max(0, at - 300), at + 60))
         }
         for (const [name, entry] of Object.entries(entries(shape)).slice(0, 40)) {
