@@ -49,7 +49,7 @@ const remove = (text: string, path: ReadonlyArray<string>): string | undefined =
   // of an entry in dotted keys, one after the other
   if (part !== undefined) {
     const left = outOfInline(text, all, part)
-    return outline(left).some((item) => within(path, item)) ? remove(left, path) : left
+    return left !== undefined && outline(left).some((item) => within(path, item)) ? remove(left, path) : left
   }
   const items = all.filter(({ inline }) => !inline)
   const ranges = items.flatMap((item, index): ReadonlyArray<Range> => {
@@ -179,16 +179,27 @@ const intoInline = (
     : replaceAt(text, last.end, last.end, `, ${pairText(key, value)}`)
 }
 
-/** With the comma before it, or behind it if it is the first. */
-const outOfInline = (text: string, items: ReadonlyArray<Item>, item: Item): string => {
+/**
+ * With the comma before it, or behind it if it is the first. Comments are not taken along, nor left to a neighbour: where that
+ * would happen, nothing is done.
+ */
+const outOfInline = (text: string, items: ReadonlyArray<Item>, item: Item): string | undefined => {
   const table = around(items, item)
   const siblings = inside(items, table)
   const index = siblings.indexOf(item)
   const [previous, next] = [siblings[index - 1], siblings[index + 1]]
-  if (previous !== undefined) return replaceAt(text, previous.end, item.end, "")
-  return next === undefined
-    ? replaceAt(text, table.value + 1, table.end - 1, "")
-    : replaceAt(text, item.offset, next.offset, "")
+  const from = previous?.end ?? table.value + 1
+  const before = text.slice(from, item.offset)
+  if (previous !== undefined) {
+    const isRemarked = before.includes("\n") && /^[ \t]*,?[ \t]*#/.test(text.slice(item.end, table.end))
+    return before.includes("#") || isRemarked ? undefined : replaceAt(text, from, item.end, "")
+  }
+  const behind = text.slice(item.end, next?.offset ?? table.end - 1)
+  // as it was put into one that was empty
+  if (before === " " && /^ [^,#]*(?:#|$)/.test(behind)) return replaceAt(text, from, item.end + 1, "")
+  if (behind.includes("#")) return undefined
+  if (next !== undefined) return replaceAt(text, item.offset, next.offset, "")
+  return before.includes("#") ? undefined : replaceAt(text, from, table.end - 1, "")
 }
 
 const pairText = (key: ReadonlyArray<string>, value: unknown): string =>

@@ -332,4 +332,29 @@ describe("in a file of a person", () => {
       assert.strictEqual(made("x.toml", made("x.toml", raw, add("n", entry)), remove("n")), raw)
     }
   )
+
+  it.each([
+    ["mcp = { }"],
+    ["mcp = {   } # c"],
+    ["mcp = {\n}\n"],
+    ["mcp = {\n  # none, yet\n}\n"],
+    ['mcp = {\n  b = { command = "y" }, # about b\n}\n'],
+    ['mcp = {\n  b = { command = "y" } # about b\n}\n']
+  ])("what is put into an inline table of TOML and taken out again leaves the bytes: %s", (raw) => {
+    assert.strictEqual(made("x.toml", made("x.toml", raw, add("n", { command: "z" })), remove("n")), raw)
+  })
+
+  it.each([
+    ["b", "mcp = {\n  a.command = 'x', # about a\n  b.command = 'y'\n}\n"],
+    ["b", "mcp = {\n  a.command = 'x',\n  # about c\n  b.command = 'y'\n}\n"],
+    ["b", "mcp = {\n  a.command = 'x',\n  b.command = 'y' # about b\n}\n"],
+    ["b", "mcp = {\n  a.command = 'x',\n  b.command = 'y', # about b\n  c.command = 'z'\n}\n"],
+    ["a", "mcp = {\n  a.command = 'x', # about a\n  b.command = 'y'\n}\n"],
+    ["a", "mcp = {\n  a.command = 'x',\n  # about b\n  b.command = 'y'\n}\n"],
+    ["a", "mcp = {\n  # about all\n  a.command = 'x'\n}\n"],
+    ["a", "mcp = {\n  a.command = 'x'\n  # more to come\n}\n"]
+  ])("is not taken out of an inline table of TOML at the cost of a comment: %s from %s", (name, raw) => {
+    const refused = change("x.toml", raw, remove(name))
+    assert.include(Either.isLeft(refused) ? refused.left.reason : refused.right, "do it by hand")
+  })
 })
