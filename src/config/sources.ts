@@ -2,8 +2,8 @@
  * Where a configuration comes from, so that two can be compared without reading either.
  */
 import { createHmac } from "node:crypto"
-import { access } from "node:fs/promises"
 import * as Effect from "effect/Effect"
+import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
 import { candidates, projectDirectories } from "./locations.js"
 
@@ -46,19 +46,11 @@ export const present = (
   Effect.gen(function* () {
     const surroundings: Surroundings = { cwd, files, home, env, platform, stateDir }
     const project = yield* projectDirectories(surroundings)
-    const found = yield* Effect.filter(candidates(surroundings, project), ({ path }) => isThere(path), {
+    const found = yield* Effect.filter(candidates(surroundings, project), ({ path }) => Files.exists(path), {
       concurrency: 16
     })
     return found.map(({ path }) => path)
   })
-
-const isThere = (path: string): Effect.Effect<boolean> =>
-  Effect.promise(() =>
-    access(path).then(
-      () => true,
-      () => false
-    )
-  )
 
 /** Whether two come to the same, as things are now. */
 export const same = (
