@@ -170,7 +170,8 @@ const makeKey = (stateDir: string): Effect.Effect<string, string> =>
     const found = yield* Effect.either(textOf(path))
     if (found._tag === "Left") {
       if (found.left === "unreadable") return yield* Effect.fail("trust.key cannot be read")
-      yield* create(path, JSON.stringify({ version, key: randomBytes(32).toString("hex") }))
+      // approvals that are on the disk are worth nothing without it
+      yield* create(path, JSON.stringify({ version, key: randomBytes(32).toString("hex") }), { durable: true })
     }
     const { key } = yield* Effect.mapError(
       Effect.flatMap(textOf(path), Schema.decode(Key)),

@@ -30,11 +30,17 @@ export const replace = (path: string, text: string, options: ReplaceOptions = {}
   })
 
 /** Makes a file unless there is one, which then stays: of several who try at once, one succeeds. Whether it was made. */
-export const create = (path: string, text: string): Effect.Effect<boolean, string> =>
-  prepared(path, text, false, (temporary) =>
+export const create = (
+  path: string,
+  text: string,
+  { durable = false }: Pick<ReplaceOptions, "durable"> = {}
+): Effect.Effect<boolean, string> =>
+  prepared(path, text, durable, (temporary) =>
     link(temporary, path)
       // not every file system can give a file a second name
-      .catch((error) => (isThere(error) ? Promise.reject(error) : writeFile(path, text, { mode: 0o600, flag: "wx" })))
+      .catch((error) =>
+        isThere(error) ? Promise.reject(error) : writeFile(path, text, { mode: 0o600, flag: "wx", flush: durable })
+      )
       .then(
         () => true,
         (error) => (isThere(error) ? false : Promise.reject(error))
