@@ -2,7 +2,7 @@
  * Tells when one of some files may have changed. Directories are watched, not files: a file that is replaced, as editors and
  * tools do, is another file afterwards, and watching the old one says nothing any more.
  */
-import { type FSWatcher, watch as watchDirectory } from "node:fs"
+import { type FSWatcher, type Stats, watch as watchDirectory } from "node:fs"
 import { lstat, readlink } from "node:fs/promises"
 import { dirname, join, parse, resolve, sep } from "node:path"
 import * as Effect from "effect/Effect"
@@ -34,12 +34,15 @@ const budget = "5 seconds"
 export const make = (
   onChange: () => void,
   /** Defaults to the system's. */
-  watch: typeof watchDirectory = watchDirectory
+  watch: typeof watchDirectory = watchDirectory,
+  /** What is at a path. Defaults to what the system says. */
+  statsOf: StatsOf = lstat
 ): Effect.Effect<DirectoryWatch, never, Scope.Scope> =>
   Effect.gen(function* () {
     const all = new Map<string, Watched>()
     let deaf = false
     let closed = false
+    let latest = 0
 
     const close = (directory: string) => {
       all.get(directory)?.watcher.close()
@@ -52,7 +55,8 @@ export const make = (
       })
     )
 
-    const open = (directory: string, identity: string, names: ReadonlySet<string>) => {
+    /** Whether that could be done. */
+    const open = (directory: string, identity: string, names: ReadonlySet<string>): boolean => {
       try {
         const watcher = watch(directory, { persistent: false }, (_event, name) => {
           // some systems do not say which
@@ -63,47 +67,63 @@ export const make = (
           onChange()
         })
         all.set(directory, { watcher, identity, names })
+        return true
       } catch {
         // there are limits to how much can be watched, and file systems where nothing can
-        deaf = true
+        return false
       }
     }
 
-    const update = async (paths: ReadonlyArray<string>): Promise<boolean> => {
-      const look = looking()
+    /** Nothing where a later one has taken its place. */
+    const update = async (paths: ReadonlyArray<string>, number: number): Promise<boolean | undefined> => {
+      const isOver = () => closed || number !== latest
+      const look = looking(statsOf)
       const points = (await Promise.all(paths.map((path) => pointsOf(look, path)))).flat()
+      if (isOver()) return undefined
       const wanted = new Map<string, Set<string>>()
       for (const { directory, name } of points) wanted.set(directory, (wanted.get(directory) ?? new Set()).add(name))
       let isNew = false
-      deaf = false
+      let isDeaf = false
       for (const directory of all.keys()) if (!wanted.has(directory)) close(directory)
       for (const [directory, names] of wanted) {
         const found = await look(directory)
         const identity = found === undefined ? "" : `${found.dev}:${found.ino}`
+        if (isOver()) return undefined
         const present = all.get(directory)
-        if (closed) return false
         if (present !== undefined && present.identity === identity) present.names = names
         else {
           close(directory)
-          open(directory, identity, names)
+          if (!open(directory, identity, names)) isDeaf = true
           isNew = true
         }
       }
+      deaf = isDeaf
       return isNew
     }
 
     return {
       update: (paths) =>
-        Effect.promise(() => update(paths).catch(() => false)).pipe(
-          Effect.disconnect,
-          Effect.timeoutOption(budget),
-          Effect.map(
-            Option.getOrElse(() => {
-              deaf = true
-              return false
-            })
+        Effect.suspend(() => {
+          const number = (latest += 1)
+          let isLate = false
+          const updated = Effect.promise(async () => {
+            const isNew = await update(paths, number).catch(() => undefined)
+            // nobody waits for it any more
+            if (isLate && isNew !== undefined) onChange()
+            return isNew ?? false
+          })
+          return updated.pipe(
+            Effect.disconnect,
+            Effect.timeoutOption(budget),
+            Effect.map(
+              Option.getOrElse(() => {
+                isLate = true
+                deaf = true
+                return false
+              })
+            )
           )
-        ),
+        }),
       isDeaf: () => deaf
     }
   })
@@ -112,13 +132,15 @@ type Look = (
   path: string
 ) => Promise<{ readonly dev: number; readonly ino: number; readonly link: boolean } | undefined>
 
+type StatsOf = (path: string) => Promise<Pick<Stats, "dev" | "ino" | "isSymbolicLink">>
+
 /** Looks at each path once. */
-const looking = (): Look => {
+const looking = (statsOf: StatsOf): Look => {
   const seen = new Map<string, ReturnType<Look>>()
   return (path) => {
     const found =
       seen.get(path) ??
-      lstat(path).then(
+      statsOf(path).then(
         (stats) => ({ dev: stats.dev, ino: stats.ino, link: stats.isSymbolicLink() }),
         () => undefined
       )

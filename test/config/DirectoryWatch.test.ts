@@ -1,0 +1,74 @@
+import type { FSWatcher, watch } from "node:fs"
+import { EventEmitter } from "node:events"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, TestClock } from "effect"
+import * as DirectoryWatch from "../../src/config/DirectoryWatch.js"
+
+const there = { dev: 1, ino: 1, isSymbolicLink: () => false }
+
+/** A disk that says nothing of some paths until it is let to. */
+const disk = Effect.gen(function* () {
+  const open = new Set<string>()
+  const waiting: Array<() => void> = []
+  const slow = new Set<string>()
+  let changes = 0
+  const watching = yield* DirectoryWatch.make(
+    () => void (changes += 1),
+    ((directory: string) => {
+      open.add(directory)
+      return Object.assign(new EventEmitter(), { close: () => void open.delete(directory) }) as unknown as FSWatcher
+    }) as typeof watch,
+    async (path) => {
+      if (slow.has(path)) await new Promise<void>((resolve) => waiting.push(resolve))
+      return there
+    }
+  )
+  const answer = Effect.promise(async () => {
+    slow.clear()
+    for (const resolve of waiting.splice(0)) resolve()
+    await new Promise((resolve) => setImmediate(resolve))
+  })
+  /** An update that is given up. */
+  const late = (path: string) =>
+    Effect.gen(function* () {
+      slow.add(path)
+      const updating = yield* Effect.fork(watching.update([path]))
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      yield* TestClock.adjust("5 seconds")
+      return yield* Fiber.join(updating)
+    })
+  return { watching, open, answer, late, changes: () => changes }
+})
+
+describe("an update of what is watched that takes too long", () => {
+  it.scoped("is told of when it is done after all", () =>
+    Effect.gen(function* () {
+      const { answer, changes, late, open, watching } = yield* disk
+      assert.isFalse(yield* late("/a/file"))
+      assert.deepStrictEqual([watching.isDeaf(), changes()], [true, 0])
+      yield* answer
+      assert.deepStrictEqual([watching.isDeaf(), changes(), [...open].sort()], [false, 1, ["/", "/a"]])
+    })
+  )
+
+  it.scoped("does nothing once there was another", () =>
+    Effect.gen(function* () {
+      const { answer, changes, late, open, watching } = yield* disk
+      yield* late("/a/file")
+      assert.isTrue(yield* watching.update(["/b/file"]))
+      yield* answer
+      assert.deepStrictEqual([changes(), [...open].sort()], [0, ["/", "/b"]])
+    })
+  )
+
+  it.scoped("is not what is applied when the next one takes too long as well", () =>
+    Effect.gen(function* () {
+      const { answer, late, open, watching } = yield* disk
+      yield* late("/a/file")
+      yield* late("/b/file")
+      assert.isTrue(watching.isDeaf())
+      yield* answer
+      assert.deepStrictEqual([watching.isDeaf(), [...open].sort()], [false, ["/", "/b"]])
+    })
+  )
+})
