@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
@@ -49,9 +50,9 @@ export interface Engine extends Options {
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
   /**
    * Starts what goes on as long as the scope is open. It is nobody's child: it knows nothing of the call in which it happened
-   * to begin, neither its span nor its annotations.
+   * to begin, neither its span nor its annotations. Where the scope is closed, nothing is started.
    */
-  readonly forkIn: (scope: Scope.Scope) => <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
+  readonly forkIn: (scope: Scope.Scope) => <A, E>(effect: Effect.Effect<A, E>) => void
   /** Told what is kept, each time that may have changed. Must not throw. */
   readonly seen: Set<(key: Key, credential: Credential | undefined) => void>
   /** Takes over what other processes have done, from now on. */
@@ -69,11 +70,16 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
     const { store } = options
     const scope = yield* Effect.scope
     const pool = yield* HttpClient.pool
-    const runtime = Runtime.updateContext(
-      yield* Effect.runtime<never>(),
-      (context) => Context.omit(Tracer.ParentSpan, Scope.Scope)(context) as Context.Context<never>
+    const runtime = (yield* Effect.runtime<never>()).pipe(
+      Runtime.updateContext(
+        (context) => Context.omit(Tracer.ParentSpan, Scope.Scope)(context) as Context.Context<never>
+      ),
+      // whoever begins us may be beyond interruption; what we start is not
+      Runtime.enableRuntimeFlag(RuntimeFlags.Interruption)
     )
     const runFork = Runtime.runFork(runtime)
+    // not with the option of `runFork`: in a scope that is closed, that goes on for ever
+    const forkIn: Engine["forkIn"] = (scope) => (effect) => void runFork(Effect.forkIn(effect, scope))
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(
@@ -124,14 +130,11 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
         fiber.addObserver(() => running.delete(fiber))
         return fiber
       },
-      forkIn: (scope) => (effect) => runFork(effect, { scope }),
+      forkIn,
       watch: Effect.sync(() => {
         if (watching) return
         watching = true
-        runFork(
-          Stream.runForEach(store.changes, () => lookAgain),
-          { scope }
-        )
+        forkIn(scope)(Stream.runForEach(store.changes, () => lookAgain))
       }),
       scope
     }

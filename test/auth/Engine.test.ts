@@ -64,6 +64,38 @@ describe("what all logins share", () => {
     })
   )
 
+  it.scoped("ends also where it was begun by somebody who cannot be interrupted", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const store = { ...makeMemory(), changes: Stream.never }
+      const engine = yield* Effect.uninterruptible(Scope.extend(engineOver(store), scope))
+      yield* engine.watch
+      engine.forkIn(scope)(Effect.never)
+      const forked = engine.fork(Effect.never)
+      const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+      yield* TestClock.adjust("3 seconds")
+      assert.isTrue(Option.isSome(yield* Fiber.poll(closing)))
+      assert.isTrue(Option.isSome(yield* Fiber.poll(forked)))
+    })
+  )
+
+  it.scoped("starts nothing in a scope that is closed", () =>
+    Effect.gen(function* () {
+      const engine = yield* engineOver(makeMemory())
+      const scope = yield* Scope.make()
+      yield* Scope.close(scope, Exit.void)
+      let isOver = false
+      engine.forkIn(scope)(
+        Effect.delay(
+          Effect.sync(() => void (isOver = true)),
+          "1 second"
+        )
+      )
+      yield* TestClock.adjust("2 seconds")
+      assert.isFalse(isOver)
+    })
+  )
+
   it.scoped("watches the store as nobody's child", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
