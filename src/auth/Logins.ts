@@ -44,6 +44,8 @@ export interface Started {
 /** How long somebody may take to log in while we listen. */
 const limit = "5 minutes"
 
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
 /** A login that was begun here. */
 interface Waiting extends Started {
   readonly subject: Subject
@@ -76,12 +78,17 @@ export const make = (
     const turns = new Map<string, Effect.Semaphore>()
     const nameOf = ({ server, serverUrl }: Key) => JSON.stringify([server, serverUrl])
 
+    let isClosed = false
+
     yield* Effect.addFinalizer(() =>
-      Effect.forEach(
-        Array.from(waiting.values()).filter((login) => !login.isTaken),
-        ({ done, subject }) => Deferred.done(done, closed(subject)),
-        { discard: true }
-      )
+      Effect.suspend(() => {
+        isClosed = true
+        return Effect.forEach(
+          Array.from(waiting.values()).filter((login) => !login.isTaken),
+          ({ done, subject }) => Deferred.done(done, closed(subject)),
+          { discard: true }
+        )
+      })
     )
     engine.seen.add((key, record) => {
       const login = waiting.get(nameOf(key))
@@ -90,57 +97,71 @@ export const make = (
 
     // --- beginning --------------------------------------------------------------------------------------------------
 
-    /** One at a time for each server: two would only be in each other's way. */
-    const begin = (subject: Subject): Effect.Effect<Waiting, AuthError> =>
+    /**
+     * One at a time for each server: two would only be in each other's way. Only for who cannot be interrupted but where it is
+     * restored: else he might be gone before he can leave what he has joined.
+     */
+    const begin = (
+      subject: Subject,
+      restore: Restore,
+      /** Before anybody else has his turn. */
+      join: (login: Waiting) => void
+    ): Effect.Effect<Waiting, AuthError> =>
       Effect.suspend(() => {
         const name = nameOf(subject)
         const turn = turns.get(name) ?? Effect.unsafeMakeSemaphore(1)
         turns.set(name, turn)
-        return turn.withPermits(1)(
-          Effect.suspend(() => {
-            const there = waiting.get(name)
-            const { wanted } = engine.memoryOf(subject)
-            if (there !== undefined && isSameSubject(there.subject, subject)) {
-              if (Scopes.covers(there.pending.scope, wanted)) return Effect.succeed(there)
-            }
-            const before =
-              there === undefined ? Effect.void : end(there, failed(subject, "replaced", "another login was begun"))
-            return Effect.zipRight(before, beginNew(subject))
-          })
-        )
+        const begun = Effect.suspend(() => {
+          if (isClosed) return closed(subject)
+          const there = waiting.get(name)
+          const { wanted } = engine.memoryOf(subject)
+          if (there !== undefined && isSameSubject(there.subject, subject)) {
+            if (Scopes.covers(there.pending.scope, wanted)) return Effect.succeed(there)
+          }
+          const before =
+            there === undefined ? Effect.void : end(there, failed(subject, "replaced", "another login was begun"))
+          return Effect.zipRight(before, beginNew(subject, restore))
+        })
+        const joined = Effect.tap(begun, (login) => Effect.sync(() => join(login)))
+        return Effect.zipRight(restore(turn.take(1)), Effect.ensuring(joined, turn.release(1)))
       })
 
-    const beginNew = (subject: Subject): Effect.Effect<Waiting, AuthError> =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function* () {
-          const { server } = subject
-          engine.memoryOf(subject).verdict = undefined
-          const scope = yield* Scope.fork(engine.scope, ExecutionStrategy.sequential)
-          const begun = yield* restore(Scope.extend(negotiate(engine, callbacks, subject), scope)).pipe(
-            Effect.onError(() => Scope.close(scope, Exit.void)),
-            Effect.tapError((error) => Effect.sync(() => cannotBegin(subject, error))),
-            Effect.mapError(loginError)
-          )
-          const { authorizationUrl, before, listener, pending } = begun
-          const state = pending.oauthState
-          const done = yield* Deferred.make<void, AuthError>()
-          const fresh = { isTaken: false, isEnded: false, page: undefined, isHandedOut: false, users: 0 }
-          const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, before, ...fresh }
-          waiting.set(nameOf(subject), login)
-          // somebody may finish it in another process
-          yield* engine.watch
-          if (listener !== undefined) yield* Scope.extend(listener.expect(state, visit(login)), scope)
-          engine.forkIn(scope)(Effect.zipRight(Effect.sleep(limit), Effect.uninterruptible(giveUp(login))))
-          engine.onEvent(server, "login_started")
-          return login
-        })
-      )
+    const beginNew = (subject: Subject, restore: Restore): Effect.Effect<Waiting, AuthError> =>
+      Effect.gen(function* () {
+        const { server } = subject
+        const memory = engine.memoryOf(subject)
+        memory.verdict = undefined
+        const scope = yield* Scope.fork(engine.scope, ExecutionStrategy.sequential)
+        const begun = yield* restore(Scope.extend(negotiate(engine, callbacks, subject), scope)).pipe(
+          Effect.onError(() => Scope.close(scope, Exit.void)),
+          Effect.tapError((error) => Effect.sync(() => cannotBegin(subject, memory, error))),
+          Effect.mapError(loginError)
+        )
+        // nobody would end it any more
+        if (isClosed) {
+          yield* Scope.close(scope, Exit.void)
+          engine.onEvent(server, "login_failed")
+          return yield* closed(subject)
+        }
+        const { authorizationUrl, before, listener, pending } = begun
+        const state = pending.oauthState
+        const done = yield* Deferred.make<void, AuthError>()
+        const fresh = { isTaken: false, isEnded: false, page: undefined, isHandedOut: false, users: 0 }
+        const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, before, ...fresh }
+        waiting.set(nameOf(subject), login)
+        // somebody may finish it in another process
+        yield* engine.watch
+        if (listener !== undefined) yield* Scope.extend(listener.expect(state, visit(login)), scope)
+        engine.forkIn(scope)(Effect.zipRight(Effect.sleep(limit), Effect.uninterruptible(giveUp(login))))
+        engine.onEvent(server, "login_started")
+        return login
+      })
 
     /** Whoever waits for a login learns if it cannot be had like this. */
-    const cannotBegin = (subject: Subject, error: ConnectionError) => {
+    const cannotBegin = (subject: Subject, memory: Memory.Memory, error: ConnectionError) => {
       engine.onEvent(subject.server, "login_failed")
       if (error._tag !== "RegistrationRequired" && error._tag !== "AuthRequired") return
-      engine.memoryOf(subject).verdict = { of: subject.settings, error }
+      memory.verdict = { of: subject.settings, error }
       engine.onChange(subject.server, false)
     }
 
@@ -237,10 +258,12 @@ export const make = (
 
     return {
       start: (subject) =>
-        Effect.map(begin(subject), (login) => {
-          login.isHandedOut = true
-          return { authorizationUrl: login.authorizationUrl, state: login.state }
-        }),
+        Effect.uninterruptibleMask((restore) =>
+          Effect.map(
+            begin(subject, restore, (login) => void (login.isHandedOut = true)),
+            ({ authorizationUrl, state }) => ({ authorizationUrl, state })
+          )
+        ),
       finish,
       login: (subject) =>
         Effect.gen(function* () {
@@ -250,12 +273,19 @@ export const make = (
             return engine.onChange(subject.server, false)
           }
           if (openUrl === undefined) return yield* failed(subject, "no_browser", nobodyLooks)
-          const login = yield* begin(subject)
-          login.users += 1
-          const page = yield* show(login, openUrl)
-          yield* Effect.raceFirst(Deferred.await(login.done), Deferred.await(page)).pipe(
-            Effect.onInterrupt(() => leave(login)),
-            Effect.tapError(() => Effect.sync(() => void (login.users -= 1)))
+          yield* Effect.uninterruptibleMask((restore) =>
+            Effect.flatMap(
+              begin(subject, restore, (login) => void (login.users += 1)),
+              (login) =>
+                restore(
+                  Effect.flatMap(show(login, openUrl), (page) =>
+                    Effect.raceFirst(Deferred.await(login.done), Deferred.await(page))
+                  )
+                ).pipe(
+                  Effect.onInterrupt(() => leave(login)),
+                  Effect.tapError(() => Effect.sync(() => void (login.users -= 1)))
+                )
+            )
           )
         }),
       abandon: (server) =>
