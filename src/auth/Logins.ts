@@ -10,6 +10,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import { withinBudget } from "../connection/budget.js"
 import { AuthError, type ConnectionError } from "../domain/Errors.js"
 import * as CallbackServer from "./CallbackServer.js"
 import { complete, notWaitedFor } from "./completion.js"
@@ -43,6 +44,9 @@ export interface Started {
 
 /** How long somebody may take to log in while we listen. */
 const limit = "5 minutes"
+
+/** How long its end waits for the store, to say that the client is in doubt. */
+const doubtBudget = "3 seconds"
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
@@ -208,9 +212,14 @@ export const make = (
         if (login.isTaken) return Effect.void
         const { pending, subject } = login
         const doubt = LoginRecord.change(engine, subject, (before) => doubting(before, pending))
-        engine.onEvent(subject.server, "login_failed")
         const late = failed(subject, "timeout", "nobody came back from the login page within 5 minutes; log in again")
-        return Effect.zipRight(Effect.ignore(doubt), end(login, late))
+        const over = Effect.suspend(() => {
+          // somebody came while the store was waited for, or it was ended
+          if (login.isTaken || login.isEnded) return Effect.void
+          engine.onEvent(subject.server, "login_failed")
+          return end(login, late)
+        })
+        return Effect.zipRight(Effect.ignore(withinBudget(doubtBudget)(doubt)), over)
       })
 
     /** Opens the page of a login, unless it is open. */
@@ -230,7 +239,8 @@ export const make = (
             return login.isHandedOut ? Deferred.done(page, unseen) : end(login, unseen)
           }
         )
-        return Effect.as(Effect.forkIn(opened, engine.scope), page)
+        engine.forkIn(engine.scope)(opened)
+        return Effect.succeed(page)
       })
 
     /** Somebody waits no more. The last one ends it. */

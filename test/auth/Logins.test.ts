@@ -130,4 +130,53 @@ describe("a login", () => {
       assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(first)))
     })
   )
+
+  it.scoped("that nobody comes back from is over although the store is busy", () =>
+    Effect.gen(function* () {
+      const { events, logins, store } = yield* world()
+      const login = yield* Effect.fork(logins.login(subject))
+      yield* settle
+      const busy = yield* Effect.fork(store.exclusively(subject)(Effect.never))
+      yield* TestClock.adjust("5 minutes")
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual(yield* reasonOf(login), "timeout")
+      assert.deepStrictEqual(events, ["login_started", "login_failed"])
+      yield* Fiber.interrupt(busy)
+    })
+  )
+
+  it.scoped("that somebody comes back from at the last moment succeeds", () =>
+    Effect.gen(function* () {
+      const { events, logins, store } = yield* world()
+      const login = yield* Effect.fork(logins.login(subject))
+      yield* settle
+      const { state } = yield* logins.start(subject)
+      const busy = yield* Effect.fork(store.exclusively(subject)(Effect.never))
+      yield* TestClock.adjust("5 minutes")
+      const finish = yield* Effect.fork(logins.finish(subject, `?code=c&state=${state}`))
+      yield* settle
+      yield* Fiber.interrupt(busy)
+      yield* settle
+      assert.strictEqual(yield* reasonOf(finish), "success")
+      assert.strictEqual(yield* reasonOf(login), "success")
+      assert.deepStrictEqual(events, ["login_started", "login_finished"])
+    })
+  )
+
+  it.scoped("shows its page as nobody's child", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const openUrl = () =>
+        Effect.gen(function* () {
+          const span = yield* Effect.option(Effect.currentParentSpan)
+          const annotations = yield* FiberRef.get(FiberRef.currentLogAnnotations)
+          seen.push({ span: Option.isSome(span), annotations: HashMap.size(annotations) })
+        })
+      const { logins } = yield* world({ openUrl })
+      const call = logins.login(subject).pipe(Effect.withSpan("call"), Effect.annotateLogs("call", "this"))
+      yield* Effect.fork(call)
+      yield* settle
+      assert.deepStrictEqual(seen, [{ span: false, annotations: 0 }])
+    })
+  )
 })
