@@ -23,6 +23,7 @@ import type * as Memory from "./Memory.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
 import * as OAuthFetch from "./oauthFetch.js"
 import type { Subject } from "./Subject.js"
+import * as Unsaved from "./unsaved.js"
 
 /** What is published about a login. */
 export type What = "login_started" | "login_finished" | "login_failed" | "refreshed" | "logged_out"
@@ -65,6 +66,9 @@ export interface Engine extends Options {
 const lastBudget = "3 seconds"
 const interruptBudget = "1 second"
 
+/** How long it tries to write what could not be written before. */
+const saveBudget = "1 second"
+
 export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { store } = options
@@ -81,36 +85,51 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
     // not with the option of `runFork`: in a scope that is closed, that goes on for ever
     const forkIn: Engine["forkIn"] = (scope) => (effect) => void runFork(Effect.forkIn(effect, scope))
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
-    yield* Effect.addFinalizer(() =>
-      Effect.zipRight(
-        withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running]))),
-        withinBudget(interruptBudget)(Effect.suspend(() => Fiber.interruptAll([...running])))
+    const memories = Memories.make()
+    const saveAll = Effect.suspend(() =>
+      Effect.forEach(
+        memories.all().filter(({ memory }) => memory.unsaved !== undefined),
+        ({ key, memory }) => Effect.ignore(store.exclusively(key)(Unsaved.save(store, key, memory))),
+        { concurrency: "unbounded", discard: true }
       )
     )
-    const memories = Memories.make()
+    yield* Effect.addFinalizer(() =>
+      Effect.gen(function* () {
+        yield* withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running])))
+        yield* withinBudget(interruptBudget)(Effect.suspend(() => Fiber.interruptAll([...running])))
+        // whoever was to try it again is gone
+        yield* withinBudget(saveBudget)(saveAll)
+      })
+    )
     const userAgent = `${options.clientInfo.name}/${options.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_")
     const seen: Engine["seen"] = new Set()
     let watching = false
 
     /** What is kept may be somebody else's doing. */
-    const lookAgain = Effect.suspend(() => {
-      const known = memories.all()
-      return Effect.map(
+    const lookAgain: Effect.Effect<void> = Effect.suspend(() => {
+      const known = memories.all().map(({ key, memory }) => ({ key, memory, before: tokenOf(memory) }))
+      return Effect.flatMap(
         loadAll(
           store,
           known.map(({ key }) => key)
         ),
         (found) => {
-          for (const [index, { key, memory }] of known.entries()) {
-            const hadToken = memory.credential()?.tokens !== undefined
+          let isOutdated = false
+          for (const [index, { before, key, memory }] of known.entries()) {
             const credential = found[index]
             // it could not be looked at
             if (credential === "unknown") continue
+            // what was found may be older than what is known by now
+            if (tokenOf(memory) !== before) {
+              isOutdated = true
+              continue
+            }
             for (const tell of seen) tell(key, credential)
             if (!memory.found(credential)) continue
-            const revoked = hadToken && credential?.tokens === undefined
+            const revoked = before !== undefined && credential?.tokens === undefined
             options.onChange(key.server, revoked)
           }
+          return isOutdated ? lookAgain : Effect.void
         }
       )
     })
@@ -139,6 +158,8 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
       scope
     }
   })
+
+const tokenOf = (memory: Memory.Memory): string | undefined => memory.credential()?.tokens?.accessToken
 
 // --- in the words of everybody else -----------------------------------------------------------------------------------
 
