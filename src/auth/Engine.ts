@@ -163,9 +163,14 @@ const tokenOf = (memory: Memory.Memory): string | undefined => memory.credential
 
 // --- in the words of everybody else -----------------------------------------------------------------------------------
 
-/** Hides what is secret of a server, and of the login to it. */
-export const scrubFor = (engine: Engine, subject: Subject): ((text: string) => string) =>
-  Secrets.scrub(Secrets.union(ServerConfig.secrets(subject.config), engine.memoryOf(subject).secrets()))
+/**
+ * Hides what is secret of a server, and of the login to it by then. To be had before something is tried: the server may be
+ * removed meanwhile, and who asks for its memory afterwards brings it back.
+ */
+export const scrubFor = (engine: Engine, subject: Subject): ((text: string) => string) => {
+  const memory = engine.memoryOf(subject)
+  return (text) => Secrets.scrub(Secrets.union(ServerConfig.secrets(subject.config), memory.secrets()))(text)
+}
 
 export const required = (
   server: string,

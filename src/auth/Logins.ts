@@ -171,19 +171,20 @@ export const make = (
 
     // --- coming back ------------------------------------------------------------------------------------------------
 
-    const visit =
-      (login: Waiting): CallbackServer.Visit =>
-      (params) =>
+    const visit = (login: Waiting): CallbackServer.Visit => {
+      const { subject } = login
+      const scrub = scrubFor(engine, subject)
+      return (params) =>
         new Promise((resolve) => {
-          const { subject } = login
           const outcome = engine.fork(take(login, params))
           outcome.addObserver((exit) => {
             if (Exit.isSuccess(exit)) return resolve({ title: "Logged in", text: goOn(subject.server), isGood: true })
             const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
-            const text = error === undefined ? "Something went wrong." : scrubFor(engine, subject)(error.message)
+            const text = error === undefined ? "Something went wrong." : scrub(error.message)
             resolve({ title: "Not logged in", text, isGood: false })
           })
         })
+    }
 
     /** The first who brings an answer decides; whoever comes later hears the same. It goes on when he is gone. */
     const take = (login: Waiting, params: URLSearchParams): Effect.Effect<void, AuthError> =>

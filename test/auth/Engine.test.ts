@@ -136,6 +136,23 @@ describe("what all logins share", () => {
     })
   )
 
+  it.scoped("hides what it knew of a server that was removed meanwhile, and does not remember it again", () =>
+    Effect.gen(function* () {
+      const inner = yield* engineOver(makeMemory())
+      let asked = 0
+      const memoryOf = (key: Key) => {
+        asked += 1
+        return inner.memoryOf(key)
+      }
+      const scrub = Engine.scrubFor({ ...inner, memoryOf }, subject)
+      const { server, serverUrl } = subject
+      inner.memoryOf(subject).adopt({ server, serverUrl, tokens: { accessToken: "a-very-secret-token" } })
+      inner.forget("it")
+      assert.notInclude(scrub("refused: a-very-secret-token"), "a-very-secret-token")
+      assert.strictEqual(asked, 1)
+    })
+  )
+
   it.scoped("looks at the store once for all servers", () =>
     Effect.gen(function* () {
       const store = makeMemory()
