@@ -15,7 +15,7 @@ import { AuthError, type ConnectionError } from "../domain/Errors.js"
 import * as CallbackServer from "./CallbackServer.js"
 import { complete, notWaitedFor } from "./completion.js"
 import type { Pending } from "./Credential.js"
-import type { Key } from "./CredentialStore/port.js"
+import { type Key, nameOf } from "./CredentialStore/port.js"
 import { type Engine, loginError, scrubFor } from "./Engine.js"
 import * as LoginRecord from "./loginRecord.js"
 import * as Memory from "./Memory.js"
@@ -80,7 +80,6 @@ export const make = (
     const callbacks = yield* CallbackServer.make
     const waiting = new Map<string, Waiting>()
     const turns = new Map<string, Effect.Semaphore>()
-    const nameOf = ({ server, serverUrl }: Key) => JSON.stringify([server, serverUrl])
 
     let isClosed = false
 
