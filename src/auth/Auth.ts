@@ -71,9 +71,10 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
       config: ServerConfig | undefined,
       attempt: (subject: Subject) => Effect.Effect<A, AuthError>
     ): Effect.Effect<A, AuthError> =>
-      Effect.flatMap(subject(server, config), (subject) =>
-        Effect.mapError(attempt(subject), (error) => scrubbedLogin(scrubFor(engine, subject))(error))
-      )
+      Effect.flatMap(subject(server, config), (subject) => {
+        const scrub = scrubFor(engine, subject)
+        return Effect.mapError(attempt(subject), (error) => scrubbedLogin(scrub)(error))
+      })
 
     return {
       credentialsFor: (server, config, given) =>

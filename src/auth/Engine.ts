@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
@@ -22,6 +23,7 @@ import type * as Memory from "./Memory.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
 import * as OAuthFetch from "./oauthFetch.js"
 import type { Subject } from "./Subject.js"
+import * as Unsaved from "./unsaved.js"
 
 /** What is published about a login. */
 export type What = "login_started" | "login_finished" | "login_failed" | "refreshed" | "logged_out"
@@ -49,9 +51,9 @@ export interface Engine extends Options {
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
   /**
    * Starts what goes on as long as the scope is open. It is nobody's child: it knows nothing of the call in which it happened
-   * to begin, neither its span nor its annotations.
+   * to begin, neither its span nor its annotations. Where the scope is closed, nothing is started.
    */
-  readonly forkIn: (scope: Scope.Scope) => <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
+  readonly forkIn: (scope: Scope.Scope) => <A, E>(effect: Effect.Effect<A, E>) => void
   /** Told what is kept, each time that may have changed. Must not throw. */
   readonly seen: Set<(key: Key, credential: Credential | undefined) => void>
   /** Takes over what other processes have done, from now on. */
@@ -64,47 +66,70 @@ export interface Engine extends Options {
 const lastBudget = "3 seconds"
 const interruptBudget = "1 second"
 
+/** How long it tries to write what could not be written before. */
+const saveBudget = "1 second"
+
 export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { store } = options
     const scope = yield* Effect.scope
     const pool = yield* HttpClient.pool
-    const runtime = Runtime.updateContext(
-      yield* Effect.runtime<never>(),
-      (context) => Context.omit(Tracer.ParentSpan, Scope.Scope)(context) as Context.Context<never>
+    const runtime = (yield* Effect.runtime<never>()).pipe(
+      Runtime.updateContext(
+        (context) => Context.omit(Tracer.ParentSpan, Scope.Scope)(context) as Context.Context<never>
+      ),
+      // whoever begins us may be beyond interruption; what we start is not
+      Runtime.enableRuntimeFlag(RuntimeFlags.Interruption)
     )
     const runFork = Runtime.runFork(runtime)
+    // not with the option of `runFork`: in a scope that is closed, that goes on for ever
+    const forkIn: Engine["forkIn"] = (scope) => (effect) => void runFork(Effect.forkIn(effect, scope))
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
-    yield* Effect.addFinalizer(() =>
-      Effect.zipRight(
-        withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running]))),
-        withinBudget(interruptBudget)(Effect.suspend(() => Fiber.interruptAll([...running])))
+    const memories = Memories.make()
+    const saveAll = Effect.suspend(() =>
+      Effect.forEach(
+        memories.all().filter(({ memory }) => memory.unsaved !== undefined),
+        ({ key, memory }) => Effect.ignore(store.exclusively(key)(Unsaved.save(store, key, memory))),
+        { concurrency: "unbounded", discard: true }
       )
     )
-    const memories = Memories.make()
+    yield* Effect.addFinalizer(() =>
+      Effect.gen(function* () {
+        yield* withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running])))
+        yield* withinBudget(interruptBudget)(Effect.suspend(() => Fiber.interruptAll([...running])))
+        // whoever was to try it again is gone
+        yield* withinBudget(saveBudget)(saveAll)
+      })
+    )
     const userAgent = `${options.clientInfo.name}/${options.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_")
     const seen: Engine["seen"] = new Set()
     let watching = false
 
     /** What is kept may be somebody else's doing. */
-    const lookAgain = Effect.suspend(() => {
-      const known = memories.all()
-      return Effect.map(
+    const lookAgain: Effect.Effect<void> = Effect.suspend(() => {
+      const known = memories.all().map(({ key, memory }) => ({ key, memory, before: tokenOf(memory) }))
+      return Effect.flatMap(
         loadAll(
           store,
           known.map(({ key }) => key)
         ),
         (found) => {
-          for (const [index, { key, memory }] of known.entries()) {
-            const hadToken = memory.credential()?.tokens !== undefined
+          let isOutdated = false
+          for (const [index, { before, key, memory }] of known.entries()) {
             const credential = found[index]
             // it could not be looked at
             if (credential === "unknown") continue
+            // what was found may be older than what is known by now
+            if (tokenOf(memory) !== before) {
+              isOutdated = true
+              continue
+            }
             for (const tell of seen) tell(key, credential)
             if (!memory.found(credential)) continue
-            const revoked = hadToken && credential?.tokens === undefined
+            const revoked = before !== undefined && credential?.tokens === undefined
             options.onChange(key.server, revoked)
           }
+          return isOutdated ? lookAgain : Effect.void
         }
       )
     })
@@ -124,24 +149,28 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
         fiber.addObserver(() => running.delete(fiber))
         return fiber
       },
-      forkIn: (scope) => (effect) => runFork(effect, { scope }),
+      forkIn,
       watch: Effect.sync(() => {
         if (watching) return
         watching = true
-        runFork(
-          Stream.runForEach(store.changes, () => lookAgain),
-          { scope }
-        )
+        forkIn(scope)(Stream.runForEach(store.changes, () => lookAgain))
       }),
       scope
     }
   })
 
+const tokenOf = (memory: Memory.Memory): string | undefined => memory.credential()?.tokens?.accessToken
+
 // --- in the words of everybody else -----------------------------------------------------------------------------------
 
-/** Hides what is secret of a server, and of the login to it. */
-export const scrubFor = (engine: Engine, subject: Subject): ((text: string) => string) =>
-  Secrets.scrub(Secrets.union(ServerConfig.secrets(subject.config), engine.memoryOf(subject).secrets()))
+/**
+ * Hides what is secret of a server, and of the login to it by then. To be had before something is tried: the server may be
+ * removed meanwhile, and who asks for its memory afterwards brings it back.
+ */
+export const scrubFor = (engine: Engine, subject: Subject): ((text: string) => string) => {
+  const memory = engine.memoryOf(subject)
+  return (text) => Secrets.scrub(Secrets.union(ServerConfig.secrets(subject.config), memory.secrets()))(text)
+}
 
 export const required = (
   server: string,

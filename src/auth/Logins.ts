@@ -10,11 +10,12 @@ import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import { withinBudget } from "../connection/budget.js"
 import { AuthError, type ConnectionError } from "../domain/Errors.js"
 import * as CallbackServer from "./CallbackServer.js"
 import { complete, notWaitedFor } from "./completion.js"
 import type { Pending } from "./Credential.js"
-import type { Key } from "./CredentialStore/port.js"
+import { type Key, nameOf } from "./CredentialStore/port.js"
 import { type Engine, loginError, scrubFor } from "./Engine.js"
 import * as LoginRecord from "./loginRecord.js"
 import * as Memory from "./Memory.js"
@@ -43,6 +44,11 @@ export interface Started {
 
 /** How long somebody may take to log in while we listen. */
 const limit = "5 minutes"
+
+/** How long its end waits for the store, to say that the client is in doubt. */
+const doubtBudget = "3 seconds"
+
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** A login that was begun here. */
 interface Waiting extends Started {
@@ -74,14 +80,18 @@ export const make = (
     const callbacks = yield* CallbackServer.make
     const waiting = new Map<string, Waiting>()
     const turns = new Map<string, Effect.Semaphore>()
-    const nameOf = ({ server, serverUrl }: Key) => JSON.stringify([server, serverUrl])
+
+    let isClosed = false
 
     yield* Effect.addFinalizer(() =>
-      Effect.forEach(
-        Array.from(waiting.values()).filter((login) => !login.isTaken),
-        ({ done, subject }) => Deferred.done(done, closed(subject)),
-        { discard: true }
-      )
+      Effect.suspend(() => {
+        isClosed = true
+        return Effect.forEach(
+          Array.from(waiting.values()).filter((login) => !login.isTaken),
+          ({ done, subject }) => Deferred.done(done, closed(subject)),
+          { discard: true }
+        )
+      })
     )
     engine.seen.add((key, record) => {
       const login = waiting.get(nameOf(key))
@@ -90,75 +100,90 @@ export const make = (
 
     // --- beginning --------------------------------------------------------------------------------------------------
 
-    /** One at a time for each server: two would only be in each other's way. */
-    const begin = (subject: Subject): Effect.Effect<Waiting, AuthError> =>
+    /**
+     * One at a time for each server: two would only be in each other's way. Only for who cannot be interrupted but where it is
+     * restored: else he might be gone before he can leave what he has joined.
+     */
+    const begin = (
+      subject: Subject,
+      restore: Restore,
+      /** Before anybody else has his turn. */
+      join: (login: Waiting) => void
+    ): Effect.Effect<Waiting, AuthError> =>
       Effect.suspend(() => {
         const name = nameOf(subject)
         const turn = turns.get(name) ?? Effect.unsafeMakeSemaphore(1)
         turns.set(name, turn)
-        return turn.withPermits(1)(
-          Effect.suspend(() => {
-            const there = waiting.get(name)
-            const { wanted } = engine.memoryOf(subject)
-            if (there !== undefined && isSameSubject(there.subject, subject)) {
-              if (Scopes.covers(there.pending.scope, wanted)) return Effect.succeed(there)
-            }
-            const before =
-              there === undefined ? Effect.void : end(there, failed(subject, "replaced", "another login was begun"))
-            return Effect.zipRight(before, beginNew(subject))
-          })
-        )
+        const begun = Effect.suspend(() => {
+          if (isClosed) return closed(subject)
+          const there = waiting.get(name)
+          const { wanted } = engine.memoryOf(subject)
+          if (there !== undefined && isSameSubject(there.subject, subject)) {
+            if (Scopes.covers(there.pending.scope, wanted)) return Effect.succeed(there)
+          }
+          const before =
+            there === undefined ? Effect.void : end(there, failed(subject, "replaced", "another login was begun"))
+          return Effect.zipRight(before, beginNew(subject, restore))
+        })
+        const joined = Effect.tap(begun, (login) => Effect.sync(() => join(login)))
+        return Effect.zipRight(restore(turn.take(1)), Effect.ensuring(joined, turn.release(1)))
       })
 
-    const beginNew = (subject: Subject): Effect.Effect<Waiting, AuthError> =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function* () {
-          const { server } = subject
-          engine.memoryOf(subject).verdict = undefined
-          const scope = yield* Scope.fork(engine.scope, ExecutionStrategy.sequential)
-          const begun = yield* restore(Scope.extend(negotiate(engine, callbacks, subject), scope)).pipe(
-            Effect.onError(() => Scope.close(scope, Exit.void)),
-            Effect.tapError((error) => Effect.sync(() => cannotBegin(subject, error))),
-            Effect.mapError(loginError)
-          )
-          const { authorizationUrl, before, listener, pending } = begun
-          const state = pending.oauthState
-          const done = yield* Deferred.make<void, AuthError>()
-          const fresh = { isTaken: false, isEnded: false, page: undefined, isHandedOut: false, users: 0 }
-          const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, before, ...fresh }
-          waiting.set(nameOf(subject), login)
-          // somebody may finish it in another process
-          yield* engine.watch
-          if (listener !== undefined) yield* Scope.extend(listener.expect(state, visit(login)), scope)
-          engine.forkIn(scope)(Effect.zipRight(Effect.sleep(limit), Effect.uninterruptible(giveUp(login))))
-          engine.onEvent(server, "login_started")
-          return login
-        })
-      )
+    const beginNew = (subject: Subject, restore: Restore): Effect.Effect<Waiting, AuthError> =>
+      Effect.gen(function* () {
+        const { server } = subject
+        const memory = engine.memoryOf(subject)
+        memory.verdict = undefined
+        const scope = yield* Scope.fork(engine.scope, ExecutionStrategy.sequential)
+        const begun = yield* restore(Scope.extend(negotiate(engine, callbacks, subject), scope)).pipe(
+          Effect.onError(() => Scope.close(scope, Exit.void)),
+          Effect.tapError((error) => Effect.sync(() => cannotBegin(subject, memory, error))),
+          Effect.mapError(loginError)
+        )
+        // nobody would end it any more
+        if (isClosed) {
+          yield* Scope.close(scope, Exit.void)
+          engine.onEvent(server, "login_failed")
+          return yield* closed(subject)
+        }
+        const { authorizationUrl, before, listener, pending } = begun
+        const state = pending.oauthState
+        const done = yield* Deferred.make<void, AuthError>()
+        const fresh = { isTaken: false, isEnded: false, page: undefined, isHandedOut: false, users: 0 }
+        const login: Waiting = { subject, authorizationUrl, state, pending, done, scope, before, ...fresh }
+        waiting.set(nameOf(subject), login)
+        // somebody may finish it in another process
+        yield* engine.watch
+        if (listener !== undefined) yield* Scope.extend(listener.expect(state, visit(login)), scope)
+        engine.forkIn(scope)(Effect.zipRight(Effect.sleep(limit), Effect.uninterruptible(giveUp(login))))
+        engine.onEvent(server, "login_started")
+        return login
+      })
 
     /** Whoever waits for a login learns if it cannot be had like this. */
-    const cannotBegin = (subject: Subject, error: ConnectionError) => {
+    const cannotBegin = (subject: Subject, memory: Memory.Memory, error: ConnectionError) => {
       engine.onEvent(subject.server, "login_failed")
       if (error._tag !== "RegistrationRequired" && error._tag !== "AuthRequired") return
-      engine.memoryOf(subject).verdict = { of: subject.settings, error }
+      memory.verdict = { of: subject.settings, error }
       engine.onChange(subject.server, false)
     }
 
     // --- coming back ------------------------------------------------------------------------------------------------
 
-    const visit =
-      (login: Waiting): CallbackServer.Visit =>
-      (params) =>
+    const visit = (login: Waiting): CallbackServer.Visit => {
+      const { subject } = login
+      const scrub = scrubFor(engine, subject)
+      return (params) =>
         new Promise((resolve) => {
-          const { subject } = login
           const outcome = engine.fork(take(login, params))
           outcome.addObserver((exit) => {
             if (Exit.isSuccess(exit)) return resolve({ title: "Logged in", text: goOn(subject.server), isGood: true })
             const error = Option.getOrUndefined(Cause.failureOption(exit.cause))
-            const text = error === undefined ? "Something went wrong." : scrubFor(engine, subject)(error.message)
+            const text = error === undefined ? "Something went wrong." : scrub(error.message)
             resolve({ title: "Not logged in", text, isGood: false })
           })
         })
+    }
 
     /** The first who brings an answer decides; whoever comes later hears the same. It goes on when he is gone. */
     const take = (login: Waiting, params: URLSearchParams): Effect.Effect<void, AuthError> =>
@@ -187,9 +212,14 @@ export const make = (
         if (login.isTaken) return Effect.void
         const { pending, subject } = login
         const doubt = LoginRecord.change(engine, subject, (before) => doubting(before, pending))
-        engine.onEvent(subject.server, "login_failed")
         const late = failed(subject, "timeout", "nobody came back from the login page within 5 minutes; log in again")
-        return Effect.zipRight(Effect.ignore(doubt), end(login, late))
+        const over = Effect.suspend(() => {
+          // somebody came while the store was waited for, or it was ended
+          if (login.isTaken || login.isEnded) return Effect.void
+          engine.onEvent(subject.server, "login_failed")
+          return end(login, late)
+        })
+        return Effect.zipRight(Effect.ignore(withinBudget(doubtBudget)(doubt)), over)
       })
 
     /** Opens the page of a login, unless it is open. */
@@ -209,7 +239,8 @@ export const make = (
             return login.isHandedOut ? Deferred.done(page, unseen) : end(login, unseen)
           }
         )
-        return Effect.as(Effect.forkIn(opened, engine.scope), page)
+        engine.forkIn(engine.scope)(opened)
+        return Effect.succeed(page)
       })
 
     /** Somebody waits no more. The last one ends it. */
@@ -237,10 +268,12 @@ export const make = (
 
     return {
       start: (subject) =>
-        Effect.map(begin(subject), (login) => {
-          login.isHandedOut = true
-          return { authorizationUrl: login.authorizationUrl, state: login.state }
-        }),
+        Effect.uninterruptibleMask((restore) =>
+          Effect.map(
+            begin(subject, restore, (login) => void (login.isHandedOut = true)),
+            ({ authorizationUrl, state }) => ({ authorizationUrl, state })
+          )
+        ),
       finish,
       login: (subject) =>
         Effect.gen(function* () {
@@ -250,12 +283,19 @@ export const make = (
             return engine.onChange(subject.server, false)
           }
           if (openUrl === undefined) return yield* failed(subject, "no_browser", nobodyLooks)
-          const login = yield* begin(subject)
-          login.users += 1
-          const page = yield* show(login, openUrl)
-          yield* Effect.raceFirst(Deferred.await(login.done), Deferred.await(page)).pipe(
-            Effect.onInterrupt(() => leave(login)),
-            Effect.tapError(() => Effect.sync(() => void (login.users -= 1)))
+          yield* Effect.uninterruptibleMask((restore) =>
+            Effect.flatMap(
+              begin(subject, restore, (login) => void (login.users += 1)),
+              (login) =>
+                restore(
+                  Effect.flatMap(show(login, openUrl), (page) =>
+                    Effect.raceFirst(Deferred.await(login.done), Deferred.await(page))
+                  )
+                ).pipe(
+                  Effect.onInterrupt(() => leave(login)),
+                  Effect.tapError(() => Effect.sync(() => void (login.users -= 1)))
+                )
+            )
           )
         }),
       abandon: (server) =>

@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { Key } from "./CredentialStore/port.js"
+import { type Key, nameOf } from "./CredentialStore/port.js"
 import * as Memory from "./Memory.js"
 
 export interface Memories {
@@ -25,7 +25,6 @@ interface Entry {
 
 export const make = (): Memories => {
   const entries = new Map<string, Entry>()
-  const nameOf = ({ server, serverUrl }: Key) => JSON.stringify([server, serverUrl])
 
   const entryOf = (key: Key): Entry => {
     const there = entries.get(nameOf(key))

@@ -19,6 +19,7 @@ import type { OAuthFailure } from "./OAuthFailure.js"
 import * as Scopes from "./scopes.js"
 import { isRenewable, type Subject, tokensOf } from "./Subject.js"
 import type { Granted } from "./sdkOAuth.js"
+import * as Unsaved from "./unsaved.js"
 
 /**
  * Brings other tokens than the one that is of no use (nothing, if there was none). Who asks for the same meanwhile gets the
@@ -172,30 +173,26 @@ const keepRenewed = (engine: Engine, subject: Subject, before: Credential, grant
     const instead = memory.unsaved === undefined ? before.tokens : memory.unsaved.instead
     memory.fresh = next.tokens.accessToken
     memory.adopt(next)
+    // from now on: who looks at the store meanwhile finds the old ones
+    const unsaved = { tokens: next.tokens, instead }
+    memory.unsaved = unsaved
     const later = (error: StoreFailed) =>
       Effect.gen(function* () {
-        memory.unsaved = { tokens: next.tokens, instead }
         yield* Effect.logWarning("mcp.auth.tokens_not_saved").pipe(
           Effect.annotateLogs({ "mcp.server": subject.server, reason: error.detail })
         )
-        yield* Effect.forkIn(Effect.interruptible(saveLater(engine, subject)), engine.scope)
+        engine.forkIn(engine.scope)(saveLater(engine, subject))
       })
-    yield* Effect.catchTag(engine.store.save(subject, Option.some(next)), "StoreFailed", later)
+    yield* Effect.matchEffect(engine.store.save(subject, Option.some(next)), {
+      onFailure: later,
+      onSuccess: () =>
+        Effect.sync(() => {
+          if (memory.unsaved === unsaved) memory.unsaved = undefined
+        })
+    })
   })
 
-/** Tries to write what could not be written, unless somebody has written something newer. Only under the lock. */
-const saveRest = (engine: Engine, subject: Subject): Effect.Effect<void, StoreFailed> =>
-  Effect.gen(function* () {
-    const memory = engine.memoryOf(subject)
-    if (memory.unsaved === undefined) return
-    const found = Option.getOrUndefined(yield* engine.store.load(subject))
-    memory.found(found)
-    const { unsaved } = memory
-    if (unsaved === undefined) return
-    const next = { ...memory.credential(), ...found, server: subject.server, serverUrl: subject.serverUrl }
-    yield* engine.store.save(subject, Option.some({ ...next, tokens: unsaved.tokens }))
-    memory.unsaved = undefined
-  })
+const saveRest = (engine: Engine, subject: Subject) => Unsaved.save(engine.store, subject, engine.memoryOf(subject))
 
 const saveLater = (engine: Engine, subject: Subject): Effect.Effect<void> =>
   saveRest(engine, subject).pipe(

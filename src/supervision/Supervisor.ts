@@ -5,6 +5,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
@@ -41,7 +42,11 @@ const make = <R>(
     const connector = yield* Connector
     const store = yield* CatalogStore
     const context = yield* Effect.context<R>()
-    const runtime = Runtime.updateContext(yield* Effect.runtime<never>(), Context.omit(Tracer.ParentSpan))
+    const runtime = (yield* Effect.runtime<never>()).pipe(
+      Runtime.updateContext(Context.omit(Tracer.ParentSpan)),
+      // whoever builds the layer may be beyond interruption; the actors are not
+      Runtime.enableRuntimeFlag(RuntimeFlags.Interruption)
+    )
     const clock = yield* Effect.clock
     const provided = <A, B>(handler: ((input: A) => Effect.Effect<B, never, R>) | undefined) =>
       handler === undefined ? undefined : (input: A) => Effect.provide(handler(input), context)

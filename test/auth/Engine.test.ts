@@ -64,6 +64,38 @@ describe("what all logins share", () => {
     })
   )
 
+  it.scoped("ends also where it was begun by somebody who cannot be interrupted", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const store = { ...makeMemory(), changes: Stream.never }
+      const engine = yield* Effect.uninterruptible(Scope.extend(engineOver(store), scope))
+      yield* engine.watch
+      engine.forkIn(scope)(Effect.never)
+      const forked = engine.fork(Effect.never)
+      const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+      yield* TestClock.adjust("3 seconds")
+      assert.isTrue(Option.isSome(yield* Fiber.poll(closing)))
+      assert.isTrue(Option.isSome(yield* Fiber.poll(forked)))
+    })
+  )
+
+  it.scoped("starts nothing in a scope that is closed", () =>
+    Effect.gen(function* () {
+      const engine = yield* engineOver(makeMemory())
+      const scope = yield* Scope.make()
+      yield* Scope.close(scope, Exit.void)
+      let isOver = false
+      engine.forkIn(scope)(
+        Effect.delay(
+          Effect.sync(() => void (isOver = true)),
+          "1 second"
+        )
+      )
+      yield* TestClock.adjust("2 seconds")
+      assert.isFalse(isOver)
+    })
+  )
+
   it.scoped("watches the store as nobody's child", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
@@ -101,6 +133,23 @@ describe("what all logins share", () => {
       yield* logins.abandon("it")
       assert.notStrictEqual(engine.memoryOf(subject), before)
       assert.strictEqual(engine.memoryOf(subjectAt("another", "https://host.example/mcp")), another)
+    })
+  )
+
+  it.scoped("hides what it knew of a server that was removed meanwhile, and does not remember it again", () =>
+    Effect.gen(function* () {
+      const inner = yield* engineOver(makeMemory())
+      let asked = 0
+      const memoryOf = (key: Key) => {
+        asked += 1
+        return inner.memoryOf(key)
+      }
+      const scrub = Engine.scrubFor({ ...inner, memoryOf }, subject)
+      const { server, serverUrl } = subject
+      inner.memoryOf(subject).adopt({ server, serverUrl, tokens: { accessToken: "a-very-secret-token" } })
+      inner.forget("it")
+      assert.notInclude(scrub("refused: a-very-secret-token"), "a-very-secret-token")
+      assert.strictEqual(asked, 1)
     })
   )
 

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Chunk, Effect, Fiber, Layer, Stream } from "effect"
+import { Chunk, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
+import { Connector } from "../../src/connection/Connector.js"
 import type * as ServerConfig from "../../src/domain/ServerConfig.js"
 import { CatalogStore } from "../../src/supervision/CatalogStore.js"
+import * as Supervisor from "../../src/supervision/Supervisor.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { failsWith, failureOf, isOver, local, passed, remote, resultOf, settle, supervise } from "./support.js"
 
@@ -21,6 +23,25 @@ describe("closing the scope", () => {
       yield* passed("2 seconds")
       assert.isTrue(yield* isOver(closing))
       assert.strictEqual(yield* controls.unclosed(), 0)
+    })
+  )
+
+  it.scoped("takes no time where the layer was built by somebody who cannot be interrupted", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeConnector.make({ a: FakeConnector.hang, b: FakeConnector.open() })
+      const layer = Layer.provide(
+        Supervisor.layer({ servers: { a: remote, b: remote } }),
+        Layer.succeed(Connector, fake.connector)
+      )
+      const scope = yield* Scope.make()
+      yield* Effect.uninterruptible(Layer.buildWithScope(layer, scope))
+      yield* settle
+      const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+      yield* settle
+      const isClosed = yield* isOver(closing)
+      yield* passed("20 seconds")
+      assert.isTrue(isClosed)
+      assert.strictEqual(yield* fake.controls.unclosed(), 0)
     })
   )
 

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto"
 import { watch } from "node:fs"
-import { chmod, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises"
+import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -12,9 +12,10 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as StateFile from "../../system/stateFile.js"
+import { codeOf, replace } from "../../system/wholeFile.js"
 import { Credential } from "../Credential.js"
 import * as FileLock from "../../system/FileLock.js"
-import { CredentialStore, type Key, type Service, StoreFailed } from "./port.js"
+import { CredentialStore, type Key, nameOf, type Service, StoreFailed } from "./port.js"
 
 const fileName = "mcp-auth.json"
 
@@ -49,10 +50,7 @@ export const make = (stateDir: string): Effect.Effect<Service> =>
 
     const lockOf = (key: Key) =>
       Effect.gen(function* () {
-        const name = createHash("sha256")
-          .update(JSON.stringify([key.server, key.serverUrl]))
-          .digest("hex")
-          .slice(0, 16)
+        const name = createHash("sha256").update(nameOf(key)).digest("hex").slice(0, 16)
         const lock = single.get(name) ?? (yield* FileLock.make(join(locks, `mcp-auth-${name}`), { patience }))
         // whoever was first made the one that counts
         if (!single.has(name)) single.set(name, lock)
@@ -98,10 +96,12 @@ export const make = (stateDir: string): Effect.Effect<Service> =>
     const read = readOr(locked(readLocked))
 
     const write = (content: Content) =>
-      Effect.tryPromise({
-        try: () => replace(path, `${JSON.stringify({ version: StateFile.version, ...content }, null, 2)}\n`),
-        catch: (error) => new StoreFailed({ detail: `${path} cannot be written (${codeOf(error)})`, isTemporary: true })
-      })
+      Effect.tryPromise({ try: () => tidy(stateDir), catch: codeOf }).pipe(
+        Effect.zipRight(
+          replace(path, `${JSON.stringify({ version: StateFile.version, ...content }, null, 2)}\n`, { durable: true })
+        ),
+        Effect.mapError((code) => new StoreFailed({ detail: `${path} cannot be written (${code})`, isTemporary: true }))
+      )
 
     return {
       load: (key) => Effect.map(read, ({ logins }) => loginIn(logins, key)),
@@ -150,28 +150,12 @@ const decode = Schema.decodeUnknownOption(Credential)
 const loginIn = (logins: ReadonlyArray<unknown>, key: Key): Option.Option<Credential> =>
   Option.flatMap(Option.fromNullable(logins.find(isOf(key))), decode)
 
-const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException | null)?.code ?? "unknown")
-
 /** Whoever writes holds the lock: temporary files of others are what the dead have left. */
-const replace = async (path: string, text: string): Promise<void> => {
-  const directory = dirname(path)
+const tidy = async (directory: string): Promise<void> => {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)
   const left = (await readdir(directory)).filter((name) => name.startsWith(`${fileName}.`) && name.endsWith(".tmp"))
   await Promise.all(left.map((name) => rm(join(directory, name), { force: true })))
-  const temporary = `${path}.${randomUUID()}.tmp`
-  try {
-    const file = await open(temporary, "wx", 0o600)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, path)
-  } finally {
-    await rm(temporary, { force: true })
-  }
 }
 
 /** Of the directory, because the file is another one after each change. */

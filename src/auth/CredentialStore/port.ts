@@ -17,6 +17,9 @@ export interface Key {
   readonly serverUrl: string
 }
 
+/** One text for each. Locks are named after it: it is the same in all versions. */
+export const nameOf = ({ server, serverUrl }: Key): string => JSON.stringify([server, serverUrl])
+
 /**
  * The store cannot be used as it is. Nothing was changed.
  *
@@ -79,7 +82,6 @@ export const makeMemory = (): Service => {
   const kept = new Map<string, Credential>()
   const turns = new Map<string, Effect.Semaphore>()
   const listeners = new Set<() => void>()
-  const nameOf = ({ server, serverUrl }: Key) => JSON.stringify([server, serverUrl])
   const turnOf = (key: Key) => {
     const turn = turns.get(nameOf(key)) ?? Effect.unsafeMakeSemaphore(1)
     turns.set(nameOf(key), turn)

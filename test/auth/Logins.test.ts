@@ -1,0 +1,182 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Either, Exit, Fiber, FiberId, FiberRef, HashMap, Option, Scope, TestClock } from "effect"
+import { makeMemory } from "../../src/auth/CredentialStore/port.js"
+import * as Engine from "../../src/auth/Engine.js"
+import * as Logins from "../../src/auth/Logins.js"
+import { subjectOf } from "../../src/auth/Subject.js"
+import * as ServerConfig from "../../src/domain/ServerConfig.js"
+
+const subject = (() => {
+  // nobody listens here: others bring what people come back with
+  const oauth = { clientId: "c", redirectUri: "https://app.example/callback" }
+  const { config } = Either.getOrThrow(ServerConfig.decode("it", { url: "https://host.example/mcp", oauth }))
+  return subjectOf("it", Option.getOrThrow(config) as ServerConfig.Remote)!
+})()
+
+interface Setup {
+  /** Comes before the authorization server is known. */
+  readonly discovery?: Effect.Effect<void> | undefined
+  readonly onEvent?: ((what: Engine.What) => void) | undefined
+  readonly openUrl?: ((url: string) => Effect.Effect<void>) | undefined
+}
+
+/** Logins at an authorization server that gives everybody a token. */
+const world = ({ discovery = Effect.void, onEvent = () => {}, openUrl = () => Effect.void }: Setup = {}) =>
+  Effect.gen(function* () {
+    const store = makeMemory()
+    const events: Array<Engine.What> = []
+    const options: Engine.Options = {
+      store,
+      clientInfo: { name: "test", version: "1" },
+      onEvent: (_, what) => {
+        events.push(what)
+        onEvent(what)
+      },
+      onChange: () => {}
+    }
+    const issuer = "https://as.example"
+    const oauth = {
+      ask: () => Effect.succeed({}),
+      discover: () => Effect.as(discovery, { issuer, authorizationServerUrl: issuer }),
+      begin: (_: unknown, { state }: { readonly state: string }) =>
+        Effect.succeed({ authorizationUrl: `${issuer}/?state=${state}`, codeVerifier: "v" }),
+      register: () => Effect.never,
+      checkIssuer: () => Effect.void,
+      exchange: () => Effect.succeed({ accessToken: "token" })
+    }
+    const own = yield* Scope.make()
+    yield* Effect.addFinalizer(() => Scope.close(own, Exit.void))
+    const engine: Engine.Engine = {
+      ...(yield* Scope.extend(Engine.make(options), own)),
+      oauth: Effect.succeed(oauth as never),
+      fetchFor: () => Effect.void as never
+    }
+    const logins = yield* Scope.extend(Logins.make(engine, openUrl), own)
+    return { close: Scope.close(own, Exit.void), engine, events, logins, store }
+  })
+
+const settle = Effect.asVoid(Effect.repeatN(TestClock.adjust(0), 3))
+
+/** Why it failed, if it is over. */
+const reasonOf = <A>(fiber: Fiber.RuntimeFiber<A, { readonly reason: string }>) =>
+  Effect.map(Fiber.poll(fiber), (over) => {
+    if (Option.isNone(over)) return "it is not over"
+    return Exit.match(over.value, {
+      onSuccess: () => "success",
+      onFailure: (cause) => (cause._tag === "Fail" ? cause.error.reason : cause._tag)
+    })
+  })
+
+describe("a login", () => {
+  it.scoped("that is being begun when everything ends fails then", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const { close, events, logins } = yield* world({ discovery: Deferred.await(gate) })
+      const login = yield* Effect.fork(logins.login(subject))
+      yield* settle
+      yield* close
+      yield* Deferred.succeed(gate, undefined)
+      yield* settle
+      assert.strictEqual(yield* reasonOf(login), "closed")
+      assert.deepStrictEqual(events, ["login_failed"])
+    })
+  )
+
+  it.scoped("that is begun after the end fails at once", () =>
+    Effect.gen(function* () {
+      const { close, logins } = yield* world({ discovery: Effect.never })
+      yield* close
+      const login = yield* Effect.fork(logins.login(subject))
+      const start = yield* Effect.fork(logins.start(subject))
+      yield* settle
+      assert.strictEqual(yield* reasonOf(login), "closed")
+      assert.strictEqual(yield* reasonOf(start), "closed")
+    })
+  )
+
+  it.scoped("is over when the only one who waits for it is interrupted as it begins", () =>
+    Effect.gen(function* () {
+      const opened: Array<string> = []
+      const interrupted = yield* Deferred.make<void>()
+      let waiting: Fiber.RuntimeFiber<unknown, unknown> | undefined
+      const { logins, store } = yield* world({
+        onEvent: () => {
+          waiting?.unsafeInterruptAsFork(FiberId.none)
+          waiting = undefined
+          Deferred.unsafeDone(interrupted, Effect.void)
+        },
+        openUrl: (url) => Effect.sync(() => void opened.push(url))
+      })
+      waiting = yield* Effect.fork(logins.login(subject))
+      const first = waiting
+      yield* Deferred.await(interrupted)
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.await(first)))
+      yield* settle
+      assert.deepStrictEqual(opened, [])
+      const before = Option.getOrThrow(yield* store.load(subject)).login?.oauthState
+      assert.isDefined(before)
+      assert.notStrictEqual((yield* logins.start(subject)).state, before)
+    })
+  )
+
+  it.scoped("can be given up while another one has its turn", () =>
+    Effect.gen(function* () {
+      const { logins } = yield* world({ discovery: Effect.never })
+      const first = yield* Effect.fork(logins.login(subject))
+      yield* settle
+      const second = yield* Effect.fork(logins.login(subject))
+      yield* settle
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(second)))
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(first)))
+    })
+  )
+
+  it.scoped("that nobody comes back from is over although the store is busy", () =>
+    Effect.gen(function* () {
+      const { events, logins, store } = yield* world()
+      const login = yield* Effect.fork(logins.login(subject))
+      yield* settle
+      const busy = yield* Effect.fork(store.exclusively(subject)(Effect.never))
+      yield* TestClock.adjust("5 minutes")
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual(yield* reasonOf(login), "timeout")
+      assert.deepStrictEqual(events, ["login_started", "login_failed"])
+      yield* Fiber.interrupt(busy)
+    })
+  )
+
+  it.scoped("that somebody comes back from at the last moment succeeds", () =>
+    Effect.gen(function* () {
+      const { events, logins, store } = yield* world()
+      const login = yield* Effect.fork(logins.login(subject))
+      yield* settle
+      const { state } = yield* logins.start(subject)
+      const busy = yield* Effect.fork(store.exclusively(subject)(Effect.never))
+      yield* TestClock.adjust("5 minutes")
+      const finish = yield* Effect.fork(logins.finish(subject, `?code=c&state=${state}`))
+      yield* settle
+      yield* Fiber.interrupt(busy)
+      yield* settle
+      assert.strictEqual(yield* reasonOf(finish), "success")
+      assert.strictEqual(yield* reasonOf(login), "success")
+      assert.deepStrictEqual(events, ["login_started", "login_finished"])
+    })
+  )
+
+  it.scoped("shows its page as nobody's child", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const openUrl = () =>
+        Effect.gen(function* () {
+          const span = yield* Effect.option(Effect.currentParentSpan)
+          const annotations = yield* FiberRef.get(FiberRef.currentLogAnnotations)
+          seen.push({ span: Option.isSome(span), annotations: HashMap.size(annotations) })
+        })
+      const { logins } = yield* world({ openUrl })
+      const call = logins.login(subject).pipe(Effect.withSpan("call"), Effect.annotateLogs("call", "this"))
+      yield* Effect.fork(call)
+      yield* settle
+      assert.deepStrictEqual(seen, [{ span: false, annotations: 0 }])
+    })
+  )
+})
