@@ -23,7 +23,8 @@ import * as Daemon from "./control/Daemon.js"
 import * as DaemonFile from "./control/DaemonFile.js"
 import * as SocketPath from "./control/socketPath.js"
 import type { InvalidConfig } from "./domain/Errors.js"
-import { type ConfigOptions, layerConfig, McpSupervisor, type Shape } from "./McpSupervisor.js"
+import { followed } from "./followed.js"
+import { type ConfigOptions, layerNode, type McpSupervisor } from "./McpSupervisor.js"
 
 export * as ConfigAccess from "./control/ConfigAccess.js"
 export * as ControlApi from "./control/ControlApi.js"
@@ -126,9 +127,9 @@ export const layer = <R = never>(
       // as long as something of us runs, we are there
       yield* Effect.addFinalizer(() => DaemonFile.remove(stateDir, process.pid))
 
-      const context = yield* Layer.build(layerConfig({ ...rest, stateDir }))
+      const { context, reload } = yield* followed({ ...rest, stateDir }, layerNode)
       const program = { agents, defaults, servers, tools }
-      const access = configAccess(Context.get(context, McpSupervisor), { cwd, files, stateDir, program })
+      const access = configAccess(reload, { cwd, files, stateDir, program })
       const control = yield* Layer.build(
         ControlServer.layer({ allowedHosts, allowedOrigins, heartbeat, host, maxBody, port, socket, token, ownToken })
       ).pipe(Effect.provide(Context.add(context, ConfigAccess, access)))
@@ -141,8 +142,8 @@ export const layer = <R = never>(
     })
   ).pipe(Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout))
 
-const configAccess = (supervisor: Shape, { program, ...host }: ConfigFiles.Options): ConfigService => ({
-  reload: Effect.flatMap(ConfigFiles.load({ ...host, program }), ({ desired }) => supervisor.reconcile(desired)),
+const configAccess = (reload: ConfigService["reload"], { program, ...host }: ConfigFiles.Options): ConfigService => ({
+  reload,
   explain: ConfigFiles.explain({ ...host, program }),
   trust: (file) => ConfigFiles.trust({ ...host, file }),
   add: (name, entry) => Effect.asVoid(ConfigFiles.add(name, entry, host))

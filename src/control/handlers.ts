@@ -43,7 +43,11 @@ const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
         const { name, persist = false } = payload
         // what is wrong with an entry is found out by whom it is given to
         const entry = payload.config as ServerConfig.Input
-        const added = persist ? Effect.zipRight(config.add(name, entry), config.reload) : supervisor.add(name, entry)
+        // what is wrong with another file is no fault of this one
+        const loaded = Effect.catchTag(config.reload, "InvalidConfig", (error) =>
+          Effect.mapError(supervisor.server(name), () => error)
+        )
+        const added = persist ? Effect.zipRight(config.add(name, entry), loaded) : supervisor.add(name, entry)
         return Effect.zipRight(added, statuses)
       })
       .handle("connect", ({ path }) => supervisor.connect(path.name))

@@ -235,4 +235,46 @@ describe("the one supervisor of a state directory", () => {
       assert.deepInclude((yield* supervisor.server("theirs")).status, { status: "disabled", by: "config" })
     })
   )
+
+  it.scopedLive("reloads only what is good as a whole, and says each time what is not", () =>
+    Effect.gen(function* () {
+      const host = yield* place
+      const file = join(host.cwd, "own.json")
+      const project = join(host.cwd, "mcp-supervisor.json")
+      writeFileSync(project, JSON.stringify({ mcp: { theirs: entry } }))
+      for (const watch of [false, true]) {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            writeFileSync(file, JSON.stringify({ mcp: { mine: entry } }))
+            const { supervisor } = yield* start({ ...host, files: [file], watch })
+            const client = yield* Control.connect(yield* running({ ...host, files: [file] }), host)
+            const names = Effect.map(supervisor.servers, (all) => all.map(({ name }) => name).sort())
+            const refused = Effect.map(
+              Effect.flip(client.config.reload({})),
+              (error) => `${error._tag} ${error.message}`
+            )
+            const first = yield* names
+            assert.includeMembers(first, ["mine", "theirs"])
+            const whole = readFileSync(project, "utf8")
+            writeFileSync(project, whole.slice(0, -5))
+            for (const _ of [1, 2]) assert.include(yield* refused, project)
+            assert.deepStrictEqual(yield* names, first)
+            // what one's own files say is applied all the same
+            writeFileSync(file, JSON.stringify({ mcp: { mine: entry, [`new${watch}`]: entry } }))
+            assert.include(yield* refused, project)
+            assert.deepStrictEqual(yield* names, [...first, `new${watch}`].sort())
+            writeFileSync(project, whole)
+            yield* client.config.reload({})
+            const before = yield* names
+            const mine = readFileSync(file, "utf8")
+            writeFileSync(file, "")
+            for (const _ of [1, 2]) assert.include(yield* refused, file)
+            assert.deepStrictEqual(yield* names, before)
+            writeFileSync(file, mine)
+            assert.sameMembers([...(yield* client.config.reload({})).keep], before)
+          })
+        )
+      }
+    })
+  )
 })
