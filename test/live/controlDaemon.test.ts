@@ -13,7 +13,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import type * as ConfigFiles from "../../src/config/ConfigFiles.js"
 import * as Control from "../../src/Control.js"
 import { McpSupervisor } from "../../src/supervision/model.js"
@@ -77,9 +77,17 @@ describe("the one supervisor of a state directory", () => {
       yield* Effect.scoped(start(host))
       const file = join(host.stateDir, "control-token")
       const first = readFileSync(file, "utf8")
-      chmodSync(file, 0o644)
       yield* Effect.scoped(start(host))
       assert.strictEqual(readFileSync(file, "utf8"), first)
+      // what others could read is no secret any more; whoever runs goes on to accept it
+      chmodSync(file, 0o644)
+      assert.strictEqual(Redacted.value(yield* Control.ControlToken.read(host.stateDir)), first.trim())
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+      chmodSync(file, 0o644)
+      yield* Effect.scoped(start(host))
+      const second = readFileSync(file, "utf8")
+      assert.notStrictEqual(second, first)
+      assert.strictEqual(second.length, first.length)
       assert.strictEqual(statSync(file).mode & 0o777, 0o600)
       writeFileSync(file, "\n")
       const error = yield* Effect.flip(start(host))
