@@ -18,6 +18,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as ProcessIdentity from "./processIdentity.js"
+import { codeOf } from "./wholeFile.js"
 
 /** The lock could not be had: somebody holds it all the time, or the file system does not let us. */
 export class LockFailed extends Data.TaggedError("LockFailed")<{
@@ -167,5 +168,3 @@ const pidIn = (text: string): number | undefined => Option.getOrUndefined(decode
 
 const io = <A>(run: () => Promise<A>): Effect.Effect<A, LockFailed> =>
   Effect.tryPromise({ try: run, catch: (error) => new LockFailed({ reason: "unusable", code: codeOf(error) }) })
-
-const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException | null)?.code ?? "unknown")
