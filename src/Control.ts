@@ -8,15 +8,12 @@ import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import type * as Scope from "effect/Scope"
 import type { McpAuth } from "./auth/McpAuth.js"
 import { awayFromStdout } from "./awayFromStdout.js"
 import * as ConfigFiles from "./config/ConfigFiles.js"
-import type { Host } from "./config/ConfigFiles.js"
 import { surroundings } from "./config/Host.js"
 import * as Sources from "./config/sources.js"
 import { ConfigAccess, type Service as ConfigService } from "./control/ConfigAccess.js"
-import * as ControlClient from "./control/ControlClient.js"
 import * as ControlServer from "./control/ControlServer.js"
 import * as ControlToken from "./control/ControlToken.js"
 import * as Daemon from "./control/Daemon.js"
@@ -34,48 +31,7 @@ export * as ControlServer from "./control/ControlServer.js"
 export * as ControlToken from "./control/ControlToken.js"
 export * as Daemon from "./control/Daemon.js"
 export * as DaemonFile from "./control/DaemonFile.js"
-
-/**
- * Who supervises in a state directory, as seen from somebody with a configuration of his own. `OtherFiles` is a supervisor that
- * serves other config files than he would.
- *
- * @since 0.1.0
- * @category models
- */
-export type Located = DaemonFile.Found | { readonly _tag: "OtherFiles"; readonly daemon: DaemonFile.DaemonFile }
-
-/**
- * Looks for the supervisor that commands should talk to.
- *
- * @since 0.1.0
- * @category finding
- */
-export const locate = (host: Host = {}): Effect.Effect<Located> =>
-  Effect.gen(function* () {
-    const where = surroundings(host)
-    const found = yield* DaemonFile.find(where.stateDir)
-    if (found._tag !== "Running") return found
-    const key = yield* Effect.orElseSucceed(ControlToken.read(where.stateDir), () => Redacted.make(""))
-    const ours = Sources.describe(where, Redacted.value(key))
-    return (yield* Sources.same(ours, found.daemon.sources, where))
-      ? found
-      : { _tag: "OtherFiles", daemon: found.daemon }
-  })
-
-/**
- * A client of a supervisor that was found, by its socket where it has one.
- *
- * @since 0.1.0
- * @category finding
- */
-export const connect = (
-  daemon: DaemonFile.DaemonFile,
-  host: Host = {}
-): Effect.Effect<ControlClient.ControlClient, ControlToken.TokenUnusable, Scope.Scope> =>
-  Effect.flatMap(
-    Effect.suspend(() => ControlToken.read(surroundings(host).stateDir)),
-    (token) => ControlClient.make({ socket: daemon.socket, address: daemon.address, token })
-  )
+export { connect, locate, type Located } from "./locate.js"
 
 /**
  * @since 0.1.0
@@ -99,6 +55,7 @@ export type ServeError =
   | Daemon.AlreadyRunning
   | Daemon.StateDirUnusable
   | ControlServer.UnsafeBind
+  | ControlServer.WeakToken
   | ControlServer.ListenFailed
   | ControlToken.TokenUnusable
 
