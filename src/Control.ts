@@ -8,22 +8,20 @@ import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import type * as Scope from "effect/Scope"
 import type { McpAuth } from "./auth/McpAuth.js"
 import { awayFromStdout } from "./awayFromStdout.js"
 import * as ConfigFiles from "./config/ConfigFiles.js"
-import type { Host } from "./config/ConfigFiles.js"
 import { surroundings } from "./config/Host.js"
 import * as Sources from "./config/sources.js"
 import { ConfigAccess, type Service as ConfigService } from "./control/ConfigAccess.js"
-import * as ControlClient from "./control/ControlClient.js"
 import * as ControlServer from "./control/ControlServer.js"
 import * as ControlToken from "./control/ControlToken.js"
 import * as Daemon from "./control/Daemon.js"
 import * as DaemonFile from "./control/DaemonFile.js"
 import * as SocketPath from "./control/socketPath.js"
 import type { InvalidConfig } from "./domain/Errors.js"
-import { type ConfigOptions, layerConfig, McpSupervisor, type Shape } from "./McpSupervisor.js"
+import { followed } from "./followed.js"
+import { type ConfigOptions, layerNode, type McpSupervisor } from "./McpSupervisor.js"
 
 export * as ConfigAccess from "./control/ConfigAccess.js"
 export * as ControlApi from "./control/ControlApi.js"
@@ -33,48 +31,7 @@ export * as ControlServer from "./control/ControlServer.js"
 export * as ControlToken from "./control/ControlToken.js"
 export * as Daemon from "./control/Daemon.js"
 export * as DaemonFile from "./control/DaemonFile.js"
-
-/**
- * Who supervises in a state directory, as seen from somebody with a configuration of his own. `OtherFiles` is a supervisor that
- * serves other config files than he would.
- *
- * @since 0.1.0
- * @category models
- */
-export type Located = DaemonFile.Found | { readonly _tag: "OtherFiles"; readonly daemon: DaemonFile.DaemonFile }
-
-/**
- * Looks for the supervisor that commands should talk to.
- *
- * @since 0.1.0
- * @category finding
- */
-export const locate = (host: Host = {}): Effect.Effect<Located> =>
-  Effect.gen(function* () {
-    const where = surroundings(host)
-    const found = yield* DaemonFile.find(where.stateDir)
-    if (found._tag !== "Running") return found
-    const key = yield* Effect.orElseSucceed(ControlToken.read(where.stateDir), () => Redacted.make(""))
-    const ours = Sources.describe(where, Redacted.value(key))
-    return (yield* Sources.same(ours, found.daemon.sources, where))
-      ? found
-      : { _tag: "OtherFiles", daemon: found.daemon }
-  })
-
-/**
- * A client of a supervisor that was found, by its socket where it has one.
- *
- * @since 0.1.0
- * @category finding
- */
-export const connect = (
-  daemon: DaemonFile.DaemonFile,
-  host: Host = {}
-): Effect.Effect<ControlClient.ControlClient, ControlToken.TokenUnusable, Scope.Scope> =>
-  Effect.flatMap(
-    Effect.suspend(() => ControlToken.read(surroundings(host).stateDir)),
-    (token) => ControlClient.make({ socket: daemon.socket, address: daemon.address, token })
-  )
+export { connect, locate, type Located } from "./locate.js"
 
 /**
  * @since 0.1.0
@@ -98,6 +55,7 @@ export type ServeError =
   | Daemon.AlreadyRunning
   | Daemon.StateDirUnusable
   | ControlServer.UnsafeBind
+  | ControlServer.WeakToken
   | ControlServer.ListenFailed
   | ControlToken.TokenUnusable
 
@@ -126,9 +84,9 @@ export const layer = <R = never>(
       // as long as something of us runs, we are there
       yield* Effect.addFinalizer(() => DaemonFile.remove(stateDir, process.pid))
 
-      const context = yield* Layer.build(layerConfig({ ...rest, stateDir }))
+      const { context, reload } = yield* followed({ ...rest, stateDir }, layerNode)
       const program = { agents, defaults, servers, tools }
-      const access = configAccess(Context.get(context, McpSupervisor), { cwd, files, stateDir, program })
+      const access = configAccess(reload, { cwd, files, stateDir, program })
       const control = yield* Layer.build(
         ControlServer.layer({ allowedHosts, allowedOrigins, heartbeat, host, maxBody, port, socket, token, ownToken })
       ).pipe(Effect.provide(Context.add(context, ConfigAccess, access)))
@@ -141,8 +99,8 @@ export const layer = <R = never>(
     })
   ).pipe(Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout))
 
-const configAccess = (supervisor: Shape, { program, ...host }: ConfigFiles.Options): ConfigService => ({
-  reload: Effect.flatMap(ConfigFiles.load({ ...host, program }), ({ desired }) => supervisor.reconcile(desired)),
+const configAccess = (reload: ConfigService["reload"], { program, ...host }: ConfigFiles.Options): ConfigService => ({
+  reload,
   explain: ConfigFiles.explain({ ...host, program }),
   trust: (file) => ConfigFiles.trust({ ...host, file }),
   add: (name, entry) => Effect.asVoid(ConfigFiles.add(name, entry, host))

@@ -4,8 +4,6 @@
  * @since 0.1.0
  */
 import { homedir } from "node:os"
-import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
@@ -13,15 +11,13 @@ import * as Browser from "./auth/Browser.js"
 import * as CredentialStore from "./auth/CredentialStore.js"
 import type { McpAuth } from "./auth/McpAuth.js"
 import { awayFromStdout } from "./awayFromStdout.js"
-import * as ConfigFiles from "./config/ConfigFiles.js"
 import * as Connector from "./connection/Connector.js"
 import * as FileChildLedger from "./connection/FileChildLedger.js"
-import type { Desired } from "./domain/Desired.js"
 import type { InvalidConfig } from "./domain/Errors.js"
 import { defaultStateDir } from "./domain/stateDir.js"
-import { faultPlace } from "./supervision/faults.js"
+import { followed } from "./followed.js"
 import * as FileCatalogStore from "./supervision/FileCatalogStore.js"
-import { McpSupervisor as Tag, type McpSupervisor, type Options, type Shape } from "./supervision/model.js"
+import type { McpSupervisor, Options } from "./supervision/model.js"
 import { layer } from "./supervision/Supervisor.js"
 
 export * from "./supervision/model.js"
@@ -88,32 +84,7 @@ export interface ConfigOptions<R = never> extends Options<R> {
  */
 export const layerConfig = <R = never>(
   options: ConfigOptions<R> = {}
-): Layer.Layer<McpSupervisor | McpAuth, InvalidConfig, R> => {
-  const { agents, cwd, defaults, files, servers, stateDir, tools, watch = true, ...rest } = options
-  const program = { agents, defaults, servers, tools }
-  return Layer.scopedContext(
-    Effect.gen(function* () {
-      const { first, next, problems, reload, ...where } = yield* ConfigFiles.following(
-        { cwd, files, stateDir, program },
-        watch
-      )
-      const roots = cwd === undefined ? undefined : [cwd]
-      const wanted: Options<R> = { roots, ...rest, ...first.desired, stateDir: where.stateDir }
-      const context = yield* Layer.build(layerNode(wanted))
-      const supervisor = Context.get(context, Tag)
-      // what is wrong is published by the one who is asked to apply it
-      const apply = (desired: Desired) => Effect.ignore(supervisor.reconcile(desired))
-      for (const rejected of problems) yield* apply({ rejected })
-      yield* next(apply).pipe(
-        // a fault costs one change, not all that come after it; its text may hold anything
-        Effect.catchAllDefect((defect) =>
-          Effect.annotateLogs(Effect.logError("mcp.config.fault"), "where", faultPlace(Cause.die(defect)))
-        ),
-        Effect.forever,
-        Effect.forkScoped
-      )
-      const restart: Shape["restart"] = (name) => Effect.zipRight(reload(apply), supervisor.restart(name))
-      return Context.add(context, Tag, { ...supervisor, restart })
-    })
-  ).pipe(Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout))
-}
+): Layer.Layer<McpSupervisor | McpAuth, InvalidConfig, R> =>
+  Layer.scopedContext(Effect.map(followed(options, layerNode), ({ context }) => context)).pipe(
+    Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout)
+  )

@@ -12,9 +12,9 @@ import { ServerNotFound, ServerUnavailable, ToolNotFound } from "../domain/Error
 import { nearest } from "../domain/nearest.js"
 import type { ServerEvent } from "../domain/ServerEvent.js"
 import { isSettled } from "../domain/ServerStatus.js"
+import { connect, type Daemon } from "../locate.js"
 import { CommandFailed } from "./failure.js"
 import type { hostOf } from "./host.js"
-import { connect, type Daemon } from "./locate.js"
 import type { Failure, Reach, ToolRef } from "./Reach.js"
 import { isUsable } from "./show/servers.js"
 

@@ -18,6 +18,7 @@ const codes: Readonly<Record<string, number>> = {
   InvalidConfig: 2,
   InvalidArguments: 2,
   UnsafeBind: 2,
+  WeakToken: 2,
   // a server that was named is not usable
   ServerNotFound: 3,
   ServerUnavailable: 3,

@@ -4,10 +4,10 @@
  */
 import { existsSync, readFileSync } from "node:fs"
 import { connect } from "node:net"
-import { dirname, join } from "node:path"
+import { join } from "node:path"
 import { surroundings } from "../config/Host.js"
 import type { Surroundings } from "../config/Host.js"
-import { candidates } from "../config/locations.js"
+import { ancestors, candidates, fromRoot } from "../config/locations.js"
 import { describe, type Sources } from "../config/sources.js"
 import { revision } from "../control/revision.js"
 
@@ -45,18 +45,13 @@ const isSame = (ours: Sources, theirs: Sources, where: Surroundings): boolean =>
 /** The config files that are there now. */
 export const present = (sources: Sources, where: Surroundings): ReadonlyArray<string> => {
   const seen = { ...where, ...sources }
-  return candidates(seen, projectDirectories(seen.cwd))
+  const passed = ancestors(seen.cwd, seen.platform).map((directory) => ({
+    directory,
+    isRoot: existsSync(join(directory, ".git"))
+  }))
+  return candidates(seen, fromRoot(passed))
     .map(({ path }) => path)
     .filter((path) => existsSync(path))
-}
-
-const projectDirectories = (cwd: string): ReadonlyArray<string> => {
-  const passed = []
-  for (let directory = cwd; ; directory = dirname(directory)) {
-    passed.unshift(directory)
-    if (existsSync(join(directory, ".git"))) return passed
-    if (dirname(directory) === directory) return [cwd]
-  }
 }
 
 const timeoutMs = 2000

@@ -3,9 +3,9 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { locate } from "../locate.js"
 import { CommandFailed } from "./failure.js"
 import { hostOf } from "./host.js"
-import { locate } from "./locate.js"
 import type { Failure, Reach } from "./Reach.js"
 import * as Running from "./Running.js"
 import { Screen } from "./Screen.js"

@@ -43,6 +43,8 @@ export interface Following {
   readonly next: (apply: Apply) => Effect.Effect<void>
   /** Reads everything again, now, and has it applied if it is another. */
   readonly reload: (apply: Apply) => Effect.Effect<void>
+  /** The same for somebody who waits for an answer: also if it is no other, and with what was said to be wrong before. */
+  readonly reapply: (apply: Apply) => Effect.Effect<void>
 }
 
 export type Apply = (desired: Desired) => Effect.Effect<void>
@@ -93,14 +95,18 @@ export const follow = ({
     const accept = (next: Snapshot, apply: Apply): Effect.Effect<boolean> =>
       Effect.suspend(() => {
         if (same(seen, next.seen)) return Effect.succeed(false)
-        const changes = judge(next)
-        seen = next.seen
-        return Effect.as(Effect.forEach(changes, apply, { discard: true }), true)
+        return Effect.as(adopt(next, apply), true)
       }).pipe(Effect.uninterruptible)
 
     /** What is there once nobody is in the middle of writing it. */
     const settled = (now: Snapshot): Effect.Effect<Snapshot> =>
       vanished(seen, now.seen) ? Effect.delay(read, vanishedFor) : Effect.succeed(now)
+
+    const adopt = (next: Snapshot, apply: Apply): Effect.Effect<void> => {
+      const changes = judge(next)
+      seen = next.seen
+      return Effect.forEach(changes, apply, { discard: true })
+    }
 
     const reload = (apply: Apply) =>
       one.withPermits(1)(
@@ -111,6 +117,14 @@ export const follow = ({
         )
       )
 
+    const reapply = (apply: Apply) =>
+      one.withPermits(1)(
+        Effect.flatMap(Effect.flatMap(read, settled), (next) => {
+          told = new Map()
+          return Effect.uninterruptible(adopt(next, apply))
+        })
+      )
+
     if (Option.isSome(Organisation.addressOf(surroundings))) {
       const refresh = Organisation.refresh(surroundings)
       yield* Effect.forkScoped(
@@ -118,7 +132,7 @@ export const follow = ({
       )
     }
     const problems = first.broken.size === 0 ? [] : [rejection(first.broken.values())]
-    if (!watch) return { first, problems, next: () => Effect.never, reload }
+    if (!watch) return { first, problems, next: () => Effect.never, reload, reapply }
 
     const signals = yield* Queue.dropping<void>(1)
     const directories = yield* DirectoryWatch.make(() => void signals.unsafeOffer(undefined), watchDirectory)
@@ -143,7 +157,7 @@ export const follow = ({
           isOver = yield* one.withPermits(1)(look(apply))
         }
       })
-    return { first, problems, next, reload }
+    return { first, problems, next, reload, reapply }
   })
 
 /** Waits until nothing more comes, within bounds. */

@@ -62,18 +62,22 @@ export const projectDirectories = ({ cwd, platform }: Surroundings): Effect.Effe
         Effect.map(Files.exists(pathsOf(platform).join(directory, ".git")), (isRoot) => ({ directory, isRoot })),
       { concurrency: 8 }
     ),
-    (found) => {
-      const root = found.findIndex(({ isRoot }) => isRoot)
-      return root === -1
-        ? [cwd]
-        : found
-            .slice(0, root + 1)
-            .map(({ directory }) => directory)
-            .toReversed()
-    }
+    fromRoot
   )
 
-const ancestors = (directory: string, platform: NodeJS.Platform): ReadonlyArray<string> => {
+/** Those of them that belong to the project, given all from the working directory up. */
+export const fromRoot = (
+  all: ReadonlyArray<{ readonly directory: string; readonly isRoot: boolean }>
+): ReadonlyArray<string> => {
+  const root = all.findIndex(({ isRoot }) => isRoot)
+  return all
+    .slice(0, Math.max(root, 0) + 1)
+    .map(({ directory }) => directory)
+    .toReversed()
+}
+
+/** The directory itself, and all above it. */
+export const ancestors = (directory: string, platform: NodeJS.Platform): ReadonlyArray<string> => {
   const parent = pathsOf(platform).dirname(directory)
   return parent === directory ? [directory] : [directory, ...ancestors(parent, platform)]
 }

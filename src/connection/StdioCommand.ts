@@ -101,8 +101,8 @@ export const inheritedOnWindows: ReadonlySet<string> = new Set([
 export const runVariable = "MCP_SUPERVISOR_RUN"
 
 /**
- * The whole environment of a server's process: what it inherits ({@link inherited}, or everything if the config says
- * `inheritEnv`), the login shell's PATH in place of the ambient one, what the config declares, and the tag of the run.
+ * The whole environment of a server's process: what it inherits ({@link inherited}, or everything but {@link neverInherited}
+ * if the config says `inheritEnv`), the login shell's PATH in place of the ambient one, what the config declares, and the tag of the run.
  * The later wins; on Windows also over a name that differs only in case.
  *
  * @since 0.1.0
@@ -119,7 +119,7 @@ export const environment = (
 
   for (const [name, value] of Object.entries(host.env)) {
     // a shell function in a variable is code that a shell of the server would run
-    if (value === undefined || value.startsWith("()")) continue
+    if (value === undefined || value.startsWith("()") || neverInherited.has(keyOf(name))) continue
     if (config.inheritEnv || isInherited(keyOf(name), host.platform)) set(name, value)
   }
   if (host.path !== undefined) set("PATH", host.path)
@@ -127,6 +127,15 @@ export const environment = (
   set(runVariable, runTag)
   return Object.fromEntries(variables.values())
 }
+
+/**
+ * What no server gets, not even with `inheritEnv`: the way to control the supervisor, and the configuration of all the others
+ * with their secrets.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const neverInherited: ReadonlySet<string> = new Set(["MCP_SUPERVISOR_TOKEN", "MCP_SUPERVISOR_CONFIG_CONTENT"])
 
 const isWindows = (platform: NodeJS.Platform): boolean => platform === "win32"
 

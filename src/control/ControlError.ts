@@ -180,14 +180,22 @@ const pick = (from: object, keys: ReadonlyArray<string>): Record<string, unknown
     })
   )
 
-const badRequest = envelope(BadRequest, 400)
-const unauthorized = envelope(Unauthorized, 401)
-const forbidden = envelope(Forbidden, 403)
-const routeNotFound = envelope(RouteNotFound, 404)
-const methodNotAllowed = envelope(MethodNotAllowed, 405)
-const payloadTooLarge = envelope(PayloadTooLarge, 413)
-const unsupportedMediaType = envelope(UnsupportedMediaType, 415)
-const internalError = envelope(InternalError, 500)
+/**
+ * How each refusal is answered.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const statuses: Readonly<Record<Refusal["_tag"], number>> = {
+  BadRequest: 400,
+  Unauthorized: 401,
+  Forbidden: 403,
+  RouteNotFound: 404,
+  MethodNotAllowed: 405,
+  PayloadTooLarge: 413,
+  UnsupportedMediaType: 415,
+  InternalError: 500
+}
 
 /**
  * Every way in which a request can be refused before it reaches its route, or by a fault behind it.
@@ -210,14 +218,14 @@ export type Refusal =
  * @category schemas
  */
 export const refusals = [
-  badRequest,
-  unauthorized,
-  forbidden,
-  routeNotFound,
-  methodNotAllowed,
-  payloadTooLarge,
-  unsupportedMediaType,
-  internalError
+  envelope(BadRequest, statuses.BadRequest),
+  envelope(Unauthorized, statuses.Unauthorized),
+  envelope(Forbidden, statuses.Forbidden),
+  envelope(RouteNotFound, statuses.RouteNotFound),
+  envelope(MethodNotAllowed, statuses.MethodNotAllowed),
+  envelope(PayloadTooLarge, statuses.PayloadTooLarge),
+  envelope(UnsupportedMediaType, statuses.UnsupportedMediaType),
+  envelope(InternalError, statuses.InternalError)
 ] as const
 
 /**

@@ -8,8 +8,8 @@ import * as Http from "node:http"
 import type { ListenOptions, Socket } from "node:net"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpRouter from "@effect/platform/HttpRouter"
 import type { HttpServer } from "@effect/platform/HttpServer"
-import type { ServeError } from "@effect/platform/HttpServerError"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -21,6 +21,7 @@ import type * as Scope from "effect/Scope"
 import type { McpAuth } from "../auth/McpAuth.js"
 import { defined } from "../domain/defined.js"
 import { McpSupervisor } from "../supervision/model.js"
+import { codeOf } from "../system/wholeFile.js"
 import * as ControlToken from "./ControlToken.js"
 import * as EventFeed from "./EventFeed.js"
 import * as Gate from "./Gate.js"
@@ -44,7 +45,7 @@ export interface Options {
   readonly ownToken?: Redacted.Redacted<string> | undefined
   /** Further names under which this may be asked. Defaults to none. */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
-  /** Pages of other addresses that may ask, such as `https://example.com`. Defaults to none. */
+  /** Pages of other addresses that may ask, with the token, such as `https://example.com`. Defaults to none. */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
   /** Bytes that a body may have. Defaults to 4 MiB. */
   readonly maxBody?: number | undefined
@@ -62,7 +63,19 @@ export class UnsafeBind extends Schema.TaggedError<UnsafeBind>("mcp-supervisor/U
   host: Schema.String
 }) {
   override get message(): string {
-    return `${this.host} can be reached from other machines: set a token of your own, of at least 16 printable characters, or listen on 127.0.0.1`
+    return `${this.host} can be reached from other machines: set a token of your own (MCP_SUPERVISOR_TOKEN), of at least 16 printable characters, or listen on 127.0.0.1`
+  }
+}
+
+/**
+ * The token that the user chose can be guessed, or cannot be sent.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class WeakToken extends Schema.TaggedError<WeakToken>("mcp-supervisor/WeakToken")("WeakToken", {}) {
+  override get message(): string {
+    return "the token of your own (MCP_SUPERVISOR_TOKEN) has to have at least 16 printable characters and no spaces: set a longer one, or none"
   }
 }
 
@@ -113,7 +126,7 @@ export const defaultHost = "127.0.0.1"
 export const defaultPort = 7444
 
 /**
- * Refuses to listen where others can reach us with nothing but what we made up ourselves.
+ * Refuses to listen where others can reach us with nothing but what we made up ourselves, and to accept what is no token.
  *
  * @since 0.1.0
  * @category checks
@@ -121,10 +134,11 @@ export const defaultPort = 7444
 export const checkBind = ({
   host = defaultHost,
   ownToken
-}: Pick<Options, "host" | "ownToken">): Effect.Effect<void, UnsafeBind> => {
-  const isSafe =
-    ownToken === undefined ? Gate.isLoopback(host.toLowerCase()) : /^[\x21-\x7e]{16,}$/.test(Redacted.value(ownToken))
-  return isSafe ? Effect.void : Effect.fail(new UnsafeBind({ host }))
+}: Pick<Options, "host" | "ownToken">): Effect.Effect<void, UnsafeBind | WeakToken> => {
+  if (ownToken === undefined) {
+    return Gate.isLoopback(host.toLowerCase()) ? Effect.void : Effect.fail(new UnsafeBind({ host }))
+  }
+  return ControlToken.isStrong(Redacted.value(ownToken)) ? Effect.void : Effect.fail(new WeakToken())
 }
 
 const platform = Layer.mergeAll(
@@ -142,14 +156,14 @@ const grace = "500 millis"
  */
 export const layer = (
   options: Options
-): Layer.Layer<ControlServer, UnsafeBind | ListenFailed, McpSupervisor | McpAuth> =>
+): Layer.Layer<ControlServer, UnsafeBind | WeakToken | ListenFailed, McpSupervisor | McpAuth> =>
   Layer.scoped(ControlServer, make(options))
 
 const make = (
   options: Options
 ): Effect.Effect<
   Context.Tag.Service<ControlServer>,
-  UnsafeBind | ListenFailed,
+  UnsafeBind | WeakToken | ListenFailed,
   McpSupervisor | McpAuth | Scope.Scope
 > =>
   Effect.gen(function* () {
@@ -163,7 +177,10 @@ const make = (
     }
     const feed = yield* EventFeed.make(yield* McpSupervisor, heartbeat)
     const context = yield* Layer.build(Layer.provideMerge(Handlers.layer(feed), platform))
-    const routed = yield* Effect.provide(HttpApiBuilder.httpApp, context)
+    const routed = yield* HttpApiBuilder.httpApp.pipe(
+      Effect.provide(context),
+      HttpRouter.withRouterConfig({ maxParamLength: Http.maxHeaderSize })
+    )
     const app: HttpApp.Default = guard({ policy, maxBody })(Effect.provide(routed, context))
 
     const listening: Array<Http.Server> = []
@@ -172,7 +189,7 @@ const make = (
         const node = Http.createServer()
         const server = yield* Effect.mapError(
           NodeHttpServer.make(() => node, where),
-          (error) => new ListenFailed({ address: named, code: codeOf(error) })
+          (error) => new ListenFailed({ address: named, code: codeOf(error.cause) })
         )
         node.on("clientError", malformed)
         // nobody else listens to what goes wrong later, such as too many open files
@@ -198,8 +215,6 @@ const addressOf = (host: string, { address }: HttpServer): string => {
   const port = address._tag === "TcpAddress" ? address.port : 0
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 }
-
-const codeOf = ({ cause }: ServeError): string => String((cause as NodeJS.ErrnoException | null)?.code ?? "unknown")
 
 /** Takes nobody in any more, lets those who are being answered hear the answer, and then hangs up. */
 const drain = (node: Http.Server): Effect.Effect<void> =>

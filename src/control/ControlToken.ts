@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as StateFile from "../system/stateFile.js"
+import { codeOf } from "../system/wholeFile.js"
 
 /**
  * There is no token to be had.
@@ -38,27 +39,39 @@ export const fileIn = (stateDir: string): string => join(stateDir, "control-toke
  * @since 0.1.0
  * @category files
  */
-export const read = (stateDir: string): Effect.Effect<Redacted.Redacted<string>, TokenUnusable> => {
-  const file = fileIn(stateDir)
-  return Effect.tryPromise({
-    try: async () => {
-      const { mode } = await stat(file)
-      // somebody has copied it about; what others may read is no secret
-      if (process.platform !== "win32" && (mode & 0o077) !== 0) await chmod(file, 0o600)
-      return (await readFile(file, "utf8")).trim()
-    },
-    catch: (error) => new TokenUnusable({ file, reason: `cannot be read (${codeOf(error)})` })
-  }).pipe(
-    Effect.filterOrFail(
-      (text) => /^[\x21-\x7e]{16,}$/.test(text),
-      () => new TokenUnusable({ file, reason: "is no token; remove it, and the next start makes a new one" })
-    ),
-    Effect.map(Redacted.make)
-  )
-}
+export const read = (stateDir: string): Effect.Effect<Redacted.Redacted<string>, TokenUnusable> =>
+  Effect.gen(function* () {
+    const file = fileIn(stateDir)
+    const { isExposed, text } = yield* Effect.tryPromise({
+      try: async () => {
+        const isExposed = await othersMayRead(file)
+        if (isExposed) await chmod(file, 0o600)
+        return { isExposed, text: (await readFile(file, "utf8")).trim() }
+      },
+      catch: (error) => new TokenUnusable({ file, reason: `cannot be read (${codeOf(error)})` })
+    })
+    // whoever runs goes on to accept it: only the next start can replace it
+    if (isExposed) yield* Effect.annotateLogs(Effect.logWarning("mcp.control.token_exposed"), "file", file)
+    if (!isStrong(text)) {
+      return yield* new TokenUnusable({ file, reason: "is no token; remove it, and the next start makes a new one" })
+    }
+    return Redacted.make(text)
+  })
+
+const othersMayRead = async (file: string): Promise<boolean> =>
+  process.platform !== "win32" && ((await stat(file)).mode & 0o077) !== 0
 
 /**
- * The same, made if there is none: of several who make one at once, all get the same.
+ * Whether a text will do as a token: 16 printable characters at least, without spaces.
+ *
+ * @since 0.1.0
+ * @category checks
+ */
+export const isStrong = (text: string): boolean => /^[\x21-\x7e]{16,}$/.test(text)
+
+/**
+ * The same, made if there is none: of several who make one at once, all get the same. One that others could read is replaced,
+ * so this is for whoever is about to accept it, not for those who ask.
  *
  * @since 0.1.0
  * @category files
@@ -66,8 +79,14 @@ export const read = (stateDir: string): Effect.Effect<Redacted.Redacted<string>,
 export const make = (stateDir: string): Effect.Effect<Redacted.Redacted<string>, TokenUnusable> =>
   Effect.gen(function* () {
     const file = fileIn(stateDir)
+    const isExposed = yield* Effect.orElseSucceed(
+      Effect.tryPromise(() => othersMayRead(file)),
+      () => false
+    )
+    if (isExposed) yield* Effect.annotateLogs(Effect.logWarning("mcp.control.token_replaced"), "file", file)
+    const put = isExposed ? StateFile.write : StateFile.create
     yield* Effect.mapError(
-      StateFile.create(file, `${randomBytes(32).toString("base64url")}\n`),
+      put(file, `${randomBytes(32).toString("base64url")}\n`),
       (code) => new TokenUnusable({ file, reason: `cannot be written (${code})` })
     )
     return yield* read(stateDir)
@@ -87,5 +106,3 @@ export const accepts = (
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
-
-const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException | null)?.code ?? "unknown")

@@ -17,16 +17,41 @@ export type Headers = Readonly<Record<string, string | undefined>>
 
 /** Why a request may not come in; nothing if it may. */
 export const refuse = (policy: Policy, headers: Headers): Forbidden | Unauthorized | undefined => {
+  const stranger = strange(policy, headers)
+  if (stranger !== undefined) return stranger
+  return policy.accepts(headers.authorization) ? undefined : new Unauthorized()
+}
+
+const strange = (policy: Policy, headers: Headers): Forbidden | undefined => {
   const hostname = hostnameOf(headers.host)
   if (hostname === undefined || !policy.isOurs(hostname)) return new Forbidden({ header: "host" })
-  if (
-    headers.origin !== undefined &&
-    !isSame(headers.origin, headers.host) &&
-    !policy.origins.includes(headers.origin)
-  ) {
-    return new Forbidden({ header: "origin" })
-  }
-  return policy.accepts(headers.authorization) ? undefined : new Unauthorized()
+  const isKnown =
+    headers.origin === undefined || isSame(headers.origin, headers.host) || isListed(policy, headers.origin)
+  return isKnown ? undefined : new Forbidden({ header: "origin" })
+}
+
+const isListed = ({ origins }: Policy, origin: string | undefined): origin is string =>
+  origin !== undefined && origins.includes(origin)
+
+/** Whether a browser only asks if a page that may ask is about to. It sends no token for that. */
+export const isPreflight = (policy: Policy, method: string, headers: Headers): boolean =>
+  method === "OPTIONS" &&
+  headers["access-control-request-method"] !== undefined &&
+  isListed(policy, headers.origin) &&
+  strange(policy, headers) === undefined
+
+/** What a browser has to be told so that a page that may ask hears the answer. */
+export const sharing = (policy: Policy, headers: Headers): Readonly<Record<string, string>> =>
+  isListed(policy, headers.origin)
+    ? { "access-control-allow-origin": headers.origin, "access-control-expose-headers": "allow", vary: "Origin" }
+    : {}
+
+/** What such a page may do: everything, as it has the token. */
+export const allowances: Readonly<Record<string, string>> = {
+  "access-control-allow-methods": "GET, POST, DELETE",
+  "access-control-allow-headers": "authorization, content-type, last-event-id",
+  "access-control-allow-private-network": "true",
+  "access-control-max-age": "600"
 }
 
 /** The name in a `Host` header, in small letters, without its port. Nothing, if it is no such header. */

@@ -33,7 +33,7 @@ export const Add = Schema.Struct({
   config: Entry,
   /** Writes it into a config file as well. Defaults to false: the server is there as long as the supervisor runs. */
   persist: Schema.optional(Schema.Boolean)
-}).annotations({ identifier: "AddServer" })
+}).annotations({ identifier: "AddServer", parseOptions: { onExcessProperty: "error" } })
 
 /**
  * What the browser brought back: the parameters, or the address with them.

@@ -45,7 +45,23 @@ const decoded = (bytes: Buffer): Effect.Effect<string, BadRequest> =>
 export const parse = (text: string): Effect.Effect<unknown, BadRequest> =>
   text.trim() === ""
     ? Effect.succeed({})
-    : Effect.try({
-        try: (): unknown => JSON.parse(text),
-        catch: () => new BadRequest({ detail: "the body is no JSON", issues: [] })
-      })
+    : Effect.filterOrFail(
+        Effect.try({
+          try: (): unknown => JSON.parse(text),
+          catch: () => new BadRequest({ detail: "the body is no JSON", issues: [] })
+        }),
+        (body) => !isDeep(body),
+        () => new BadRequest({ detail: `the body is nested more than ${maxDepth} levels deep`, issues: [] })
+      )
+
+const maxDepth = 256
+
+/** Looked at level by level: what is behind this goes into values step by step, and has only so many. */
+const isDeep = (body: unknown): boolean => {
+  let level: ReadonlyArray<unknown> = [body]
+  for (let depth = 0; depth <= maxDepth; depth++) {
+    level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []))
+    if (level.length === 0) return false
+  }
+  return true
+}

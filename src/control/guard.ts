@@ -27,6 +27,9 @@ export const guard =
   <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<never, R> =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest
+      if (Gate.isPreflight(policy, request.method, request.headers)) {
+        return HttpServerResponse.empty({ headers: Gate.allowances })
+      }
       const refusal = Gate.refuse(policy, request.headers)
       if (refusal !== undefined) return yield* refusal
       const route = yield* match(request.method, request.url)
@@ -36,7 +39,9 @@ export const guard =
       Effect.catchAllCause((cause) =>
         Cause.isInterruptedOnly(cause) ? Effect.failCause(cause as Cause.Cause<never>) : answerCause(cause)
       ),
-      Effect.map(HttpServerResponse.setHeaders(always))
+      Effect.zipWith(HttpServerRequest, (answer, { headers }) =>
+        HttpServerResponse.setHeaders(answer, { ...always, ...Gate.sharing(policy, headers) })
+      )
     )
 
 /** What is answered is of the moment, for whoever asked, and nothing that a browser should make something of. */
@@ -71,8 +76,9 @@ const checked = (
     : Effect.fail(new ControlError.BadRequest({ detail: "the body is not what this route takes", issues }))
 }
 
+/** One message, or several at once. */
 const isJsonRpc = (body: unknown): boolean =>
-  Array.isArray(body) ? body.some(isJsonRpc) : Predicate.hasProperty(body, "jsonrpc")
+  (Array.isArray(body) ? body : [body]).some((message) => Predicate.hasProperty(message, "jsonrpc"))
 
 /** The same request, whose body was read. */
 const withBody = (request: HttpServerRequest, body: unknown): HttpServerRequest =>
@@ -111,19 +117,11 @@ const undecodable = ({ issues }: HttpApiDecodeError): ControlError.BadRequest =>
     }))
   })
 
-const statuses: Readonly<Record<ControlError.Refusal["_tag"], number>> = {
-  BadRequest: 400,
-  Unauthorized: 401,
-  Forbidden: 403,
-  RouteNotFound: 404,
-  MethodNotAllowed: 405,
-  PayloadTooLarge: 413,
-  UnsupportedMediaType: 415,
-  InternalError: 500
-}
-
 const answer = (refusal: ControlError.Refusal): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.unsafeJson(encode(refusal), { status: statuses[refusal._tag], headers: hints(refusal) })
+  HttpServerResponse.unsafeJson(encode(refusal), {
+    status: ControlError.statuses[refusal._tag],
+    headers: hints(refusal)
+  })
 
 const hints = (refusal: ControlError.Refusal): Readonly<Record<string, string>> => {
   if (refusal._tag === "Unauthorized") return { "www-authenticate": "Bearer" }

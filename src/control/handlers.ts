@@ -6,6 +6,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
@@ -43,7 +44,11 @@ const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
         const { name, persist = false } = payload
         // what is wrong with an entry is found out by whom it is given to
         const entry = payload.config as ServerConfig.Input
-        const added = persist ? Effect.zipRight(config.add(name, entry), config.reload) : supervisor.add(name, entry)
+        // what is wrong with another file is no fault of this one
+        const loaded = Effect.catchTag(config.reload, "InvalidConfig", (error) =>
+          Effect.mapError(supervisor.server(name), () => error)
+        )
+        const added = persist ? Effect.zipRight(config.add(name, entry), loaded) : supervisor.add(name, entry)
         return Effect.zipRight(added, statuses)
       })
       .handle("connect", ({ path }) => supervisor.connect(path.name))
@@ -118,20 +123,33 @@ const servers = (feed: EventFeed) =>
 
 const encodeLines = Schema.encodeSync(Schema.Array(LogLine))
 
-/** What is there without waiting: a stream of lines does not say where the past ends. */
+/**
+ * What was written until now, without waiting: a stream of lines does not say where the past ends. Whoever writes all the time
+ * does not keep the answer back.
+ */
 const keptOf = (lines: Stream.Stream<LogLine>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const pull = yield* Stream.toPull(lines)
+      const now = yield* Clock.currentTimeMillis
+      const past = Stream.take(
+        Stream.takeWhile(lines, ({ at }) => at <= now),
+        maxLines
+      )
+      const pull = yield* Stream.toPull(past)
       const found: Array<LogLine> = []
-      while (true) {
+      do {
         const next = yield* pull.pipe(Effect.timeoutOption(waitForLines), Effect.option)
         if (Option.isNone(next) || Option.isNone(next.value)) break
         found.push(...Chunk.toReadonlyArray(next.value.value))
-      }
+      } while ((yield* Clock.currentTimeMillis) < now + waitForAllMs)
       return HttpServerResponse.unsafeJson(encodeLines(found))
     })
   )
+
+/** As many as are kept of one server. */
+const maxLines = 1000
+
+const waitForAllMs = 1000
 
 const waitForLines = "25 millis"
 

@@ -6,6 +6,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type Findings, findingsOf } from "../domain/parseIssues.js"
+import { looksLikeName } from "../domain/looksLikeName.js"
 import { ControlApi } from "./ControlApi.js"
 import { BadRequest, MethodNotAllowed, RouteNotFound } from "./ControlError.js"
 
@@ -19,8 +20,17 @@ export interface Route {
 const checking = (schema: Schema.Schema<unknown>) => {
   const decode = Schema.decodeUnknownEither(schema, { errors: "all" })
   return (body: unknown) =>
-    Either.match(decode(body), { onLeft: ({ issue }) => findingsOf(issue).issues, onRight: () => [] })
+    Either.match(decode(body), { onLeft: ({ issue }) => issuesOf(findingsOf(issue)), onRight: () => [] })
 }
+
+const issuesOf = ({ issues, unknownKeys }: Findings): Findings["issues"] => [
+  ...issues,
+  ...unknownKeys.map((path) => ({
+    path: path.every(looksLikeName) ? path : path.slice(0, -1),
+    expected: "a key that is known here",
+    found: "another one"
+  }))
+]
 
 export const routes: ReadonlyArray<Route> = (() => {
   const found: Array<Route> = []

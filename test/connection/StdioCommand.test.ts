@@ -86,6 +86,16 @@ describe("environment", () => {
     assert.deepStrictEqual(environment({}, { platform: "linux", env }, true), expected)
   })
 
+  it("never passes on what controls the supervisor, or its configuration; what is declared, it does", () => {
+    const env = { MCP_SUPERVISOR_TOKEN: "s3cret", MCP_SUPERVISOR_CONFIG_CONTENT: "s3cret", OTHER: "1" }
+    const expected = { OTHER: "1", MCP_SUPERVISOR_RUN: "run-1" }
+    assert.deepStrictEqual(environment({}, { platform: "linux", env }, true), expected)
+    const odd = { mcp_supervisor_token: "s3cret", OTHER: "1" }
+    assert.deepStrictEqual(environment({}, { platform: "win32", env: odd }, true), expected)
+    const declared = environment({ MCP_SUPERVISOR_TOKEN: "mine" }, { platform: "linux", env }, true)
+    assert.strictEqual(declared.MCP_SUPERVISOR_TOKEN, "mine")
+  })
+
   it("passes a declared value on as it is", () => {
     assert.strictEqual(environment({ CALLBACK: "() => 1", __proto__x: "" }, posix).CALLBACK, "() => 1")
     const odd = environment(JSON.parse('{"__proto__":"a"}') as Record<string, string>, posix)

@@ -13,7 +13,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import type * as ConfigFiles from "../../src/config/ConfigFiles.js"
 import * as Control from "../../src/Control.js"
 import { McpSupervisor } from "../../src/supervision/model.js"
@@ -77,9 +77,17 @@ describe("the one supervisor of a state directory", () => {
       yield* Effect.scoped(start(host))
       const file = join(host.stateDir, "control-token")
       const first = readFileSync(file, "utf8")
-      chmodSync(file, 0o644)
       yield* Effect.scoped(start(host))
       assert.strictEqual(readFileSync(file, "utf8"), first)
+      // what others could read is no secret any more; whoever runs goes on to accept it
+      chmodSync(file, 0o644)
+      assert.strictEqual(Redacted.value(yield* Control.ControlToken.read(host.stateDir)), first.trim())
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+      chmodSync(file, 0o644)
+      yield* Effect.scoped(start(host))
+      const second = readFileSync(file, "utf8")
+      assert.notStrictEqual(second, first)
+      assert.strictEqual(second.length, first.length)
       assert.strictEqual(statSync(file).mode & 0o777, 0o600)
       writeFileSync(file, "\n")
       const error = yield* Effect.flip(start(host))
@@ -233,6 +241,48 @@ describe("the one supervisor of a state directory", () => {
       const trusted = yield* client.config.trust({ payload: { file: project } })
       assert.deepStrictEqual(trusted.files, [{ file: project, servers: ["theirs"] }])
       assert.deepInclude((yield* supervisor.server("theirs")).status, { status: "disabled", by: "config" })
+    })
+  )
+
+  it.scopedLive("reloads only what is good as a whole, and says each time what is not", () =>
+    Effect.gen(function* () {
+      const host = yield* place
+      const file = join(host.cwd, "own.json")
+      const project = join(host.cwd, "mcp-supervisor.json")
+      writeFileSync(project, JSON.stringify({ mcp: { theirs: entry } }))
+      for (const watch of [false, true]) {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            writeFileSync(file, JSON.stringify({ mcp: { mine: entry } }))
+            const { supervisor } = yield* start({ ...host, files: [file], watch })
+            const client = yield* Control.connect(yield* running({ ...host, files: [file] }), host)
+            const names = Effect.map(supervisor.servers, (all) => all.map(({ name }) => name).sort())
+            const refused = Effect.map(
+              Effect.flip(client.config.reload({})),
+              (error) => `${error._tag} ${error.message}`
+            )
+            const first = yield* names
+            assert.includeMembers(first, ["mine", "theirs"])
+            const whole = readFileSync(project, "utf8")
+            writeFileSync(project, whole.slice(0, -5))
+            for (const _ of [1, 2]) assert.include(yield* refused, project)
+            assert.deepStrictEqual(yield* names, first)
+            // what one's own files say is applied all the same
+            writeFileSync(file, JSON.stringify({ mcp: { mine: entry, [`new${watch}`]: entry } }))
+            assert.include(yield* refused, project)
+            assert.deepStrictEqual(yield* names, [...first, `new${watch}`].sort())
+            writeFileSync(project, whole)
+            yield* client.config.reload({})
+            const before = yield* names
+            const mine = readFileSync(file, "utf8")
+            writeFileSync(file, "")
+            for (const _ of [1, 2]) assert.include(yield* refused, file)
+            assert.deepStrictEqual(yield* names, before)
+            writeFileSync(file, mine)
+            assert.sameMembers([...(yield* client.config.reload({})).keep], before)
+          })
+        )
+      }
     })
   )
 })

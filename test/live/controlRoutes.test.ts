@@ -1,6 +1,6 @@
 import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Layer, Logger, Redacted, Stream } from "effect"
+import { Cause, Duration, Effect, Fiber, Layer, Logger, Redacted, Stream } from "effect"
 import { ConfigAccess } from "../../src/control/ConfigAccess.js"
 import { routes } from "../../src/control/routes.js"
 import * as Errors from "../../src/domain/Errors.js"
@@ -246,6 +246,87 @@ describe("the control API", () => {
     })
   )
 
+  it.scopedLive("does not wait for somebody who writes all the time", () =>
+    Effect.gen(function* () {
+      const { ask, fake } = yield* setup()
+      const attempt = yield* fake.controls.awaitAttempt("one")
+      yield* attempt.log("before")
+      yield* Effect.sleep("5 millis")
+      const writing = yield* Effect.fork(Effect.forever(Effect.zipRight(attempt.log("more"), Effect.sleep("1 millis"))))
+      const [took, answer] = yield* Effect.timed(ask("/servers/one/logs"))
+      yield* Fiber.interrupt(writing)
+      assert.strictEqual(answer.json[0].text, "before")
+      assert.isBelow(Duration.toMillis(took), 2000)
+      assert.isAtMost(answer.json.length, 1000)
+    })
+  )
+
+  it.scopedLive("lets pages of other addresses ask that are allowed to, and tells browsers so", () =>
+    Effect.gen(function* () {
+      const origin = "https://page.test"
+      const { ask } = yield* setup({ allowedOrigins: [origin] })
+      const preflight = (headers: Record<string, string>) =>
+        ask("/servers/one", {
+          method: "OPTIONS",
+          headers: { authorization: undefined, "access-control-request-method": "DELETE", ...headers }
+        })
+      const allowed = yield* preflight({ origin })
+      assert.strictEqual(allowed.status, 204)
+      assert.strictEqual(allowed.headers["access-control-allow-origin"], origin)
+      assert.include(allowed.headers["access-control-allow-methods"], "DELETE")
+      assert.include(allowed.headers["access-control-allow-headers"], "authorization")
+      const answer = yield* ask("/health", { headers: { origin } })
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(answer.headers["access-control-allow-origin"], origin)
+      assert.strictEqual(answer.headers.vary, "Origin")
+      const refused = yield* ask("/health", { headers: { origin, authorization: undefined } })
+      assert.strictEqual(refused.status, 401)
+      assert.strictEqual(refused.headers["access-control-allow-origin"], origin)
+      for (const headers of [{ origin: "https://evil.test" }, { origin, host: "evil.test" }]) {
+        assert.strictEqual((yield* preflight(headers)).status, 403)
+      }
+      const same = yield* ask("/health")
+      assert.isUndefined(same.headers["access-control-allow-origin"])
+      assert.strictEqual((yield* ask("/health", { method: "OPTIONS", headers: { origin } })).status, 405)
+    })
+  )
+
+  it.scopedLive("reaches servers with long names, and takes no name that an address cannot hold", () =>
+    Effect.gen(function* () {
+      const { client } = yield* setup()
+      const name = "n".repeat(128)
+      yield* client.mcp.add({ payload: { name, config: local } })
+      assert.strictEqual((yield* client.servers.get({ path: { name } })).name, name)
+      const strange = "ü/".repeat(64)
+      yield* client.mcp.add({ payload: { name: strange, config: local } })
+      assert.strictEqual((yield* client.servers.get({ path: { name: strange } })).name, strange)
+      for (const name of [".", ".."]) {
+        const error = yield* Effect.flip(client.mcp.add({ payload: { name, config: local } }))
+        assert.strictEqual(error._tag, "InvalidConfig")
+      }
+    })
+  )
+
+  it.scopedLive("refuses what is nested too deeply, and keys that it does not know where they would be missed", () =>
+    Effect.gen(function* () {
+      const { ask } = yield* setup()
+      for (const deep of ["[".repeat(100_000) + "]".repeat(100_000), `{"a":${"[".repeat(300)}${"]".repeat(300)}}`]) {
+        for (const path of ["/mcp", "/tools/one_greet/call"]) {
+          const answer = yield* ask(path, { method: "POST", raw: deep })
+          assert.strictEqual(`${answer.status} ${answer.json.error.tag}`, "400 BadRequest")
+        }
+      }
+      const body = { name: "two", config: { ...local, unknown: 1 }, persits: true, ghp_0123456789abcdef0123: 1 }
+      const answer = yield* ask("/mcp", { method: "POST", body })
+      assert.strictEqual(answer.status, 400)
+      assert.deepStrictEqual(
+        answer.json.error.issues.map((issue: { readonly path: ReadonlyArray<string> }) => issue.path),
+        [["persits"], []]
+      )
+      assert.notInclude(answer.text, "ghp_")
+    })
+  )
+
   it.scopedLive("asks the config files, where there are some", () =>
     Effect.gen(function* () {
       const plan = { start: ["x"], stop: [], restart: [], update: [], keep: [], tools: { appear: [], vanish: [] } }
@@ -316,7 +397,10 @@ describe("the control API", () => {
       const refusal = (control: object) =>
         Effect.map(Effect.flip(setup(control)), (error) => (error as { readonly _tag: string })._tag)
       assert.strictEqual(yield* refusal({ host: "0.0.0.0" }), "UnsafeBind")
-      assert.strictEqual(yield* refusal({ host: "0.0.0.0", ownToken: Redacted.make("short") }), "UnsafeBind")
+      for (const weak of ["short", "with spaces in between", ""]) {
+        assert.strictEqual(yield* refusal({ host: "0.0.0.0", ownToken: Redacted.make(weak) }), "WeakToken")
+        assert.strictEqual(yield* refusal({ ownToken: Redacted.make(weak) }), "WeakToken")
+      }
       const ownToken = Redacted.make("a-token-of-my-own-choice")
       const { ask, server } = yield* setup({ host: "0.0.0.0", ownToken })
       assert.match(server.address, /^http:\/\/0\.0\.0\.0:\d+$/)

@@ -3,9 +3,9 @@ import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } fr
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { AlreadyRunning } from "../../control/Daemon.js"
+import { connect, type Daemon, locate } from "../../locate.js"
 import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
-import { connect, type Daemon, locate } from "../locate.js"
 import { Screen } from "../Screen.js"
 import { command, flag, type Input, text, whole } from "../spec.js"
 

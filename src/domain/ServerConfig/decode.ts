@@ -55,12 +55,16 @@ export interface Checked {
 
 /** The part of {@link decode} that finds mistakes. Whoever checks hundreds of entries does not need hundreds of configs. */
 export const check = (server: string, input: unknown): Either.Either<Checked, InvalidConfig> => {
-  if (server.trim() === "") return invalid(server, [{ path: [], expected: "a server name", found: "an empty name" }])
+  const found = server.trim() === "" ? "an empty name" : isStep(server) ? "a name that means a directory" : undefined
+  if (found !== undefined) return invalid(server, [{ path: [], expected: "a server name", found }])
   return plain(input).pipe(
     Either.mapLeft((issues) => new InvalidConfig({ server, issues: issues.map(withoutValues) })),
     Either.flatMap((entry) => checkPlain(server, entry))
   )
 }
+
+/** Every address that holds such a name is another one, however it is written. */
+const isStep = (server: string): boolean => server === "." || server === ".."
 
 const invalid = (server: string, issues: ReadonlyArray<Issue>) => Either.left(new InvalidConfig({ server, issues }))
 

@@ -84,7 +84,7 @@ export const serve = (
   options: Partial<ControlServer.Options>
 ): Effect.Effect<
   Context.Tag.Service<ControlServer.ControlServer>,
-  ControlServer.UnsafeBind | ControlServer.ListenFailed,
+  ControlServer.UnsafeBind | ControlServer.WeakToken | ControlServer.ListenFailed,
   McpSupervisor | McpAuth | Scope.Scope
 > =>
   Effect.map(Layer.build(ControlServer.layer({ port: 0, token: Redacted.make(token), ...options })), (context) =>
