@@ -102,7 +102,9 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
       call: (tool, args) =>
         told(
           Effect.flatMap(publicName(tool), (name) =>
-            client.catalog.call({ path: { name }, payload: { arguments: { ...args } } })
+            Effect.mapError(client.catalog.call({ path: { name }, payload: { arguments: { ...args } } }), (error) =>
+              isLost(error) ? lostCall(daemon) : error
+            )
           )
         ),
       read: (server, uri) => told(client.catalog.read({ payload: { server, uri } })),
@@ -148,6 +150,20 @@ const eventOf = (message: ControlClient.EventMessage): Option.Option<ServerEvent
   if (message._tag === "Reset") return Option.none()
   return Option.some({ seq: message.to, at: 0, type: "Skipped", from: message.from, to: message.to })
 }
+
+/** Whether a request may have arrived though no answer came. */
+export const isLost = (error: object): boolean => {
+  const { _tag: tag, cause, reason } = error as Readonly<Record<string, unknown>>
+  if (tag === "ResponseError") return true
+  if (tag !== "RequestError" || reason !== "Transport") return false
+  const code = Predicate.hasProperty(cause, "code") ? cause.code : undefined
+  return code !== "ECONNREFUSED" && code !== "ENOENT"
+}
+
+const lostCall = ({ pid }: Daemon): Failure => ({
+  _tag: "OutcomeUnknown",
+  message: `the supervisor (process ${pid}) was gone before it answered, the call may have been executed; check before you repeat it`
+})
 
 /** What the connection says, in words that say what to do. */
 const understood =

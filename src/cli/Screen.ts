@@ -6,9 +6,8 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type * as Scope from "effect/Scope"
 import { type Style, styleFor } from "./style.js"
-import { cut, oneLine } from "./table.js"
+import { cut, harmless, oneLine } from "./table.js"
 
 export interface Shape {
   /** Data: one or more whole lines. */
@@ -45,18 +44,13 @@ const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 
 const clearLine = "\r\u001b[2K"
 
-export const make = (
-  streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr" | "env">
-): Effect.Effect<Shape, never, Scope.Scope> =>
+export const make = (streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr" | "env">): Effect.Effect<Shape> =>
   Effect.gen(function* () {
     const { env, stderr, stdin, stdout } = streams
     const gone = yield* Deferred.make<void>()
     const ended = () => Deferred.unsafeDone(gone, Effect.void)
     // who reads may stop reading (`| head -1`): that is no fault of anybody
-    yield* Effect.acquireRelease(
-      Effect.sync(() => stdout.on("error", ended)),
-      () => Effect.void
-    )
+    stdout.on("error", ended)
     stderr.on("error", () => {})
     const write = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void> =>
       Effect.async((resume) => {
@@ -96,9 +90,10 @@ export const make = (
       )
 
     return {
-      out: (text) => write(stdout, `${text}\n`),
+      // what goes elsewhere is exact: there is no cursor that it could move
+      out: (text) => write(stdout, `${stdout.isTTY ? harmless(text) : text}\n`),
       json: (value) => write(stdout, `${JSON.stringify(value, null, stdout.isTTY ? 2 : undefined)}\n`),
-      note: (text) => write(stderr, `${text}\n`),
+      note: (text) => write(stderr, `${harmless(text)}\n`),
       style: styleFor(stdout.isTTY, env),
       noteStyle,
       width: () => (stdout.isTTY ? (stdout.columns ?? 80) : undefined),

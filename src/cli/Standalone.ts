@@ -17,6 +17,8 @@ import * as Either from "effect/Either"
 import * as McpSupervisor from "../McpSupervisor.js"
 import type { Login, Reach } from "./Reach.js"
 import { hostOf } from "./host.js"
+import { Screen } from "./Screen.js"
+import { problemLines } from "./show/config.js"
 import type { Shared } from "./spec.js"
 
 export interface Options {
@@ -24,10 +26,13 @@ export interface Options {
   readonly only?: ((name: string) => boolean) | undefined
 }
 
-export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, InvalidConfig, Scope.Scope> =>
+export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, InvalidConfig, Scope.Scope | Screen> =>
   Effect.gen(function* () {
     const host = hostOf(shared)
-    const { desired } = yield* ConfigFiles.load(host)
+    const loaded = yield* ConfigFiles.load(host)
+    const { desired } = loaded
+    const { note, noteStyle } = yield* Screen
+    for (const line of problemLines(loaded, noteStyle)) yield* note(line)
     const all = Object.entries(desired.servers ?? {})
     const servers =
       only === undefined
@@ -58,8 +63,8 @@ export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, In
             ? supervisor.callTool(tool.name, args, { onProgress })
             : supervisor.callServerTool(tool.server, tool.name, args, { onProgress })
         ),
-      read: supervisor.readResource,
-      prompt: supervisor.getPrompt,
+      read: (server, uri) => Effect.zipRight(settled(server), supervisor.readResource(server, uri)),
+      prompt: (server, name, args) => Effect.zipRight(settled(server), supervisor.getPrompt(server, name, args)),
       connect: supervisor.connect,
       restart: supervisor.restart,
       disconnect: supervisor.disconnect,

@@ -40,7 +40,7 @@ export const demoTour = (program: string, style: Style): ReadonlyArray<string> =
     step("see them", "list"),
     step("see what they can do", "tools"),
     step("call a tool", `call greet_greet '{"name":"Ada"}'`),
-    step("watch a long call", `call clock/countdown '{"steps":3}'`),
+    step("make a call that takes a while", `call clock/countdown '{"steps":3}'`),
     step("kill a server", `status greet | awk '$1 == "pid" { print $2 }' | xargs kill -9`),
     step("and it is back", "status greet"),
     step("see what happened", "events"),

@@ -42,14 +42,20 @@ export const entryOf = (words: Words): Made => {
   if (hasOauth(words)) return wrong("--oauth is for servers with a --url")
   if (words.transport !== undefined && words.transport !== "stdio")
     return wrong(`--transport ${words.transport} needs a --url`)
-  const line = command === undefined ? rest : [...commandWords(command, args), ...args]
+  if (command !== undefined && args.length === 0 && isLine(command)) {
+    return wrong("--command is the program alone: write its arguments after --args, or all of it after --")
+  }
+  const line = command === undefined ? rest : [command, ...args]
   const environment = words.env.length === 0 ? {} : { environment: env }
   return { _tag: "Entry", entry: { type: "local", command: line as [string, ...Array<string>], ...environment } }
 }
 
-/** `--command "npx -y server"` is a whole line; with `--args`, or where the words are a path, it is one word. */
-const commandWords = (command: string, args: ReadonlyArray<string>): ReadonlyArray<string> =>
-  args.length > 0 || /["'\\]/.test(command) ? [command] : command.split(" ").filter((word) => word !== "")
+/** Such as `npx -y server`. What begins with a directory is a path, spaces and all. */
+const isLine = (command: string): boolean => /^[^\s/\\]+\s/.test(command)
+
+/** The words of a line that somebody typed; quotes keep spaces together. */
+export const lineWords = (line: string): ReadonlyArray<string> =>
+  Array.from(line.matchAll(/"([^"]*)"|'([^']*)'|\S+/g), ([word, double, single]) => double ?? single ?? word)
 
 /** As in HTTP, or as in a shell. */
 const headerPair = (text: string): string => text.replace(/^([^:=\s]+):\s*/, "$1=")

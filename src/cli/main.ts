@@ -2,6 +2,7 @@
  * What runs first. Help, the version and completions need nothing but the words, and a list from a running supervisor one
  * request: for those, nothing else is loaded. Everything else is `program.ts`.
  */
+import { statSync } from "node:fs"
 import { version } from "../domain/version.js"
 import { script, shells } from "./completions.js"
 import { overview, page, usageOf } from "./help.js"
@@ -54,6 +55,12 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
         stdout.write(script(shells.find((shell) => shell === input.shell)!, specs))
         return 0
       }
+      if (typeof input.cwd === "string" && !isDirectory(input.cwd)) {
+        stderr.write(
+          `${styleFor(stderr.isTTY, process.env).bad("error:")} --cwd ${input.cwd}: there is no such directory\n`
+        )
+        return 2
+      }
       const body = command === "list" && input.json === true ? await quickList(input) : undefined
       if (body !== undefined) {
         stdout.write(`${stdout.isTTY ? JSON.stringify(JSON.parse(body), null, 2) : body}\n`)
@@ -62,6 +69,14 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
       const program = await import("./program.js")
       return program.run(command, input)
     }
+  }
+}
+
+const isDirectory = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
   }
 }
 

@@ -10,8 +10,8 @@ import { CredentialStore } from "../auth/CredentialStore.js"
 import * as OAuthFetch from "../auth/oauthFetch.js"
 import { subjectOf, tokensOf } from "../auth/Subject.js"
 import * as HttpClient from "../connection/HttpClient.js"
-import { reveal } from "../domain/Secrets.js"
-import type { Remote } from "../domain/ServerConfig.js"
+import { reveal, scrub } from "../domain/Secrets.js"
+import { type Remote, secrets } from "../domain/ServerConfig.js"
 import { version } from "../domain/version.js"
 import type { Step } from "./probe.js"
 import { duration } from "./show/servers.js"
@@ -27,7 +27,13 @@ interface Answer {
 
 const timeoutMs = 10_000
 
-export const trail = (name: string, config: Remote, onStep: (step: Step) => Effect.Effect<void>) =>
+export const trail = (name: string, config: Remote, tell: (step: Step) => Effect.Effect<void>) => {
+  const hide = scrub(secrets(config))
+  // addresses and answers repeat what the config has put into the URL
+  return steps(name, config, (step) => tell({ ...step, detail: hide(step.detail) }))
+}
+
+const steps = (name: string, config: Remote, onStep: (step: Step) => Effect.Effect<void>) =>
   Effect.gen(function* () {
     const subject = subjectOf(name, config)
     if (subject === undefined) {
@@ -140,7 +146,7 @@ const said = ({ challenge, fields, problem, status }: Answer): string => {
   return `HTTP ${status}${names}${status < 300 && fields === undefined ? ", no JSON" : ""}`
 }
 
-/** Without what may be secret in it. */
+/** Without the parts that are often secret. */
 const shownUrl = (url: string): string => {
   const { origin, pathname } = new URL(url)
   return `${origin}${pathname}`

@@ -36,9 +36,9 @@ export const parse = (specs: ReadonlyArray<Spec>, words: ReadonlyArray<string>):
     const meant = nearest(command, [...specs.map(({ name }) => name), "help"])
     return { _tag: "Wrong", message: `there is no command "${command}"${meant ? `; did you mean "${meant}"?` : ""}` }
   }
-  if (own.includes("--help") || own.includes("-h")) return { _tag: "Help", command }
   try {
-    return { _tag: "Run", command, input: read(spec, [...before, ...rest]) }
+    const input = read(spec, [...before, ...rest])
+    return input === undefined ? { _tag: "Help", command } : { _tag: "Run", command, input }
   } catch (wrong) {
     if (wrong instanceof Wrong) return { _tag: "Wrong", command, message: wrong.message }
     throw wrong
@@ -64,10 +64,12 @@ const split = (words: ReadonlyArray<string>): Split => {
   return { before: words, command: undefined, rest: [] }
 }
 
-const read = (spec: Spec, words: ReadonlyArray<string>): Readonly<Record<string, unknown>> => {
+/** Nothing where help is asked for, whatever else is wrong. */
+const read = (spec: Spec, words: ReadonlyArray<string>): Readonly<Record<string, unknown>> | undefined => {
   const options = optionsOf(spec)
   const given = new Map<string, Array<string>>()
   const plain: Array<string> = []
+  const wrong: Array<string> = []
   let rest: ReadonlyArray<string> = []
 
   const isOption = (word: string): boolean => lookUp(options, word) !== undefined
@@ -85,31 +87,38 @@ const read = (spec: Spec, words: ReadonlyArray<string>): Readonly<Record<string,
       continue
     }
     const found = lookUp(options, word)
-    if (found === undefined) throw new Wrong(unknownOption(word, options))
+    if (found === undefined) {
+      wrong.push(unknownOption(word, options))
+      continue
+    }
     const { attached, key, name, option } = found
     const values = given.get(key) ?? []
     given.set(key, values)
     if (option._tag === "Flag") {
-      if (attached !== undefined) throw new Wrong(`--${name} takes no value`)
+      if (attached !== undefined) wrong.push(`--${name} takes no value`)
       values.push("")
       continue
     }
-    if (values.length > 0 && option._tag !== "Texts") throw new Wrong(`--${name} is given twice`)
+    if (values.length > 0 && option._tag !== "Texts") wrong.push(`--${name} is given twice`)
     if (attached !== undefined) {
       values.push(attached)
       continue
     }
-    const next = words[index + 1]
-    if (next === undefined || next === "--" || isOption(next)) {
-      throw new Wrong(`--${name} needs a value: --${name} ${option.value}`)
+    const isGreedy = option._tag === "Texts" && option.greedy === true
+    // a letter among the words for another program is for that program
+    const isValue = (next: string | undefined): next is string =>
+      next !== undefined && next !== "--" && !(isOption(next) && !(isGreedy && /^-\w$/.test(next)))
+    if (!isValue(words[index + 1])) {
+      wrong.push(`--${name} needs a value: --${name} ${option.value}`)
+      continue
     }
-    do values.push(words[++index]!)
-    while (option._tag === "Texts" && option.greedy && isWord(words[index + 1]) && !isOption(words[index + 1]!))
+    values.push(words[++index]!)
+    if (isGreedy) while (isValue(words[index + 1])) values.push(words[++index]!)
   }
+  if (given.has("help")) return undefined
+  if (wrong.length > 0) throw new Wrong(wrong[0]!)
   return { ...optionValues(options, given), ...argumentValues(spec, plain), rest }
 }
-
-const isWord = (word: string | undefined): word is string => word !== undefined && word !== "--"
 
 /** So that `-1` is a value. */
 const isNumber = (word: string): boolean => /^-\d/.test(word)

@@ -18,6 +18,7 @@ import * as ServerConfig from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
 import { CommandFailed } from "./failure.js"
 import type { hostOf } from "./host.js"
+import { withoutName } from "./show/servers.js"
 
 export interface Step {
   readonly phase: string
@@ -44,9 +45,9 @@ export interface Subject {
 export const find = (name: string, host: ReturnType<typeof hostOf>) =>
   Effect.gen(function* () {
     const { desired } = yield* ConfigFiles.load(host)
-    const { servers = {}, unreadable = {}, untrusted = {} } = desired
+    const { servers = {}, unreadable = {}, untrusted = [] } = desired
     if (Object.hasOwn(unreadable, name)) return yield* unreadable[name]!
-    if (isListed(untrusted, name)) {
+    if (untrusted.includes(name)) {
       const message = `${name} comes with the project and nobody has approved of it; look at it, then: mcp-supervisor trust`
       return yield* new CommandFailed({ message, code: 3 })
     }
@@ -61,11 +62,6 @@ export const find = (name: string, host: ReturnType<typeof hostOf>) =>
     const config = decoded.config.value
     return { name, config, isDisabled: !config.enabled } satisfies Subject
   })
-
-const isListed = (names: unknown, name: string): boolean =>
-  Array.isArray(names)
-    ? names.includes(name)
-    : typeof names === "object" && names !== null && Object.hasOwn(names, name)
 
 /** Connects, lists, pings and leaves. Each step is told as it is done. */
 export const probe = (
@@ -120,9 +116,7 @@ export const probe = (
     ] as const
     let tools: ReadonlyArray<{ readonly name: string }> = []
     for (const [list, fetch] of lists) {
-      const found = yield* Effect.either(
-        Effect.map(fetch as Effect.Effect<Listed, Errors.CallError>, (listing) => listing)
-      )
+      const found = yield* Effect.either(fetch as Effect.Effect<Listed, Errors.CallError>)
       if (Either.isLeft(found)) {
         yield* done(list, false, withoutName(name, found.left.message))
         return {
@@ -170,9 +164,6 @@ const praise = (name: string, tools: ReadonlyArray<{ readonly name: string }>): 
     ? `${name} works, but offers no tools`
     : `${name} works; call a tool with: mcp-supervisor call ${name}/${first.name} '{…}'`
 }
-
-const withoutName = (name: string, message: string): string =>
-  message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message
 
 /** Most errors end with what to do; these have something better. */
 const adviceFor = (name: string, error: Errors.ConnectionError): string => {

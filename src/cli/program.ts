@@ -63,7 +63,7 @@ export const run = async (name: string, input: Readonly<Record<string, unknown>>
       Effect.raceFirst(Effect.as(screen.gone, 0))
     )
     return outcome ?? 0
-  }).pipe(Effect.scoped, Effect.provide(log()))
+  }).pipe(Effect.provide(log()))
   const fiber = Effect.runFork(program)
   const signals = onSignals(fiber)
   const exit = await Effect.runPromise(Fiber.await(fiber))

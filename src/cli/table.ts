@@ -21,6 +21,13 @@ export const oneLine = (text: string): string =>
   // oxlint-disable-next-line no-control-regex
   text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "�")
 
+/** The same for a text of several lines; tabs and the colours that we use ourselves stay. */
+export const harmless = (text: string): string =>
+  text.replaceAll("\r\n", "\n").replace(harmful, (_, colour: string | undefined) => colour ?? "�")
+
+// oxlint-disable-next-line no-control-regex
+const harmful = /(\u001b\[(?:[12]|22|3[1236]|39)m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+
 /** How many columns of a terminal a text takes: some characters take two, some none. */
 export const widthOf = (text: string): number => {
   // what takes time is only for those who need it
@@ -102,7 +109,12 @@ export const fitted = (
 
 /** Lines of words no longer than the width, where words allow it. */
 export const wrap = (text: string, width: number): ReadonlyArray<string> =>
-  text.split("\n").flatMap((paragraph) => {
+  text.split("\n").flatMap((raw) => {
+    const paragraph = raw
+      .split(/[\t ]|\r$/)
+      .map(oneLine)
+      .join(" ")
+      .trimEnd()
     const lines: Array<string> = []
     let line = ""
     for (const word of paragraph.split(" ")) {

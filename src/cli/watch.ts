@@ -6,10 +6,13 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import type { ServerEvent } from "../domain/ServerEvent.js"
 import type { ServerSnapshot } from "../domain/ServerSnapshot.js"
 import { equals, type ServerStatus } from "../domain/ServerStatus.js"
 import { Screen } from "./Screen.js"
+import { eventLine } from "./show/events.js"
 import { serverTable, statusesOf, statusLine } from "./show/servers.js"
+import { plain } from "./style.js"
 import { type Cell, cut } from "./table.js"
 
 type Snapshots = ReadonlyArray<ServerSnapshot>
@@ -22,6 +25,8 @@ export interface Options {
   readonly header?: ReadonlyArray<Cell> | undefined
   /** Where lines go that are no data of the command. Defaults to false. */
   readonly asNotes?: boolean | undefined
+  /** What else to tell, below the table. Defaults to nothing. */
+  readonly news?: Stream.Stream<ServerEvent> | undefined
 }
 
 export const watch = <E, R>(
@@ -37,27 +42,34 @@ export const watch = <E, R>(
     return yield* screen.width() === undefined ? lines(chosen, options) : live(chosen, options)
   })
 
+/** So many of the news stay in sight. */
+const newsInSight = 3
+
 /** Redrawn at each change, and each second for what is counted. */
-const live = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { header = [] }: Options) =>
+const live = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { header = [], news = Stream.empty }: Options) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     let latest: Snapshots = []
+    let told: ReadonlyArray<string> = []
     const draw = Effect.gen(function* () {
       const width = screen.width() ?? 80
       const now = yield* Clock.currentTimeMillis
       const table = serverTable(latest, { style: screen.style, width, now })
-      const room = Math.max(screen.rows() - header.length - 2, 3)
+      const below = told.length === 0 ? [] : ["", ...told.map((line) => screen.style.bad(cut(line, width)))]
+      const room = Math.max(screen.rows() - header.length - below.length - 2, 3)
       const hidden = table.length - room
       const shown = hidden > 0 ? [...table.slice(0, room - 1), `… and ${hidden + 1} more`] : table
-      yield* screen.redraw([...header.map(({ paint, text }) => (paint ?? String)(cut(text, width))), ...shown])
+      const above = header.map(({ paint, text }) => (paint ?? String)(cut(text, width)))
+      yield* screen.redraw([...above, ...shown, ...below])
     })
-    yield* Stream.merge(
-      Stream.map(changes, (all) => {
-        latest = all
-      }),
-      Stream.fromSchedule(Schedule.spaced(Duration.seconds(1))),
-      { haltStrategy: "left" }
-    ).pipe(
+    const seen = Stream.map(changes, (all) => {
+      latest = all
+    })
+    const heard = Stream.map(news, (event) => {
+      told = [...told, eventLine(event, plain)].slice(-newsInSight)
+    })
+    const ticks = Stream.fromSchedule(Schedule.spaced(Duration.seconds(1)))
+    yield* Stream.merge(seen, Stream.merge(heard, ticks), { haltStrategy: "left" }).pipe(
       // a burst of changes is one picture
       Stream.buffer({ capacity: 1, strategy: "sliding" }),
       Stream.runForEach(() => draw),
@@ -65,26 +77,40 @@ const live = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { header = [] }: Op
     )
   })
 
-const lines = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { asNotes = false }: Options) =>
+const lines = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { asNotes = false, news = Stream.empty }: Options) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const write = asNotes ? screen.note : screen.out
+    // what is kept as a log says once that a server is down, not with each attempt
+    const isNews = asNotes ? isOtherKind : isOther
     let before: ReadonlyMap<string, ServerSnapshot> = new Map()
-    yield* Stream.runForEach(changes, (all) =>
+    const told = Stream.mapEffect(changes, (all) =>
       Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
+        const next = new Map<string, ServerSnapshot>()
         for (const snapshot of all) {
           const last = before.get(snapshot.name)
-          if (last === undefined || isNews(last.status, snapshot.status)) yield* write(statusLine(snapshot, now))
+          const isTold = last === undefined || isNews(last.status, snapshot.status)
+          if (isTold) yield* write(statusLine(snapshot, now))
+          next.set(snapshot.name, isTold || !asNotes ? snapshot : last)
         }
         for (const name of before.keys()) {
-          if (!all.some((snapshot) => snapshot.name === name)) yield* write(`${name}: removed`)
+          if (!next.has(name)) yield* write(`${name}: removed`)
         }
-        before = new Map(all.map((snapshot) => [snapshot.name, snapshot]))
+        before = next
       })
     )
+    const heard = Stream.mapEffect(news, (event) => screen.note(eventLine(event, screen.noteStyle)))
+    yield* Stream.runDrain(Stream.merge(told, heard, { haltStrategy: "left" }))
   })
 
 /** How far an attempt has come is worth no line of its own. */
-const isNews = (before: ServerStatus, now: ServerStatus): boolean =>
+const isOther = (before: ServerStatus, now: ServerStatus): boolean =>
   before.status !== now.status || (now.status !== "connecting" && !equals(before, now))
+
+/** Nor is the next attempt of one that is down, nor that it came to the same. */
+export const isOtherKind = (told: ServerStatus, now: ServerStatus): boolean => {
+  if (told.status !== "failed") return isOther(told, now)
+  if (now.status !== "failed") return now.status !== "connecting"
+  return told.errorTag !== now.errorTag || told.gaveUp !== now.gaveUp
+}

@@ -56,6 +56,12 @@ export const ifRunning = <A, E, R>(
     if (running !== undefined && !isPassedOver(running)) yield* use(running)
   }).pipe(Effect.scoped)
 
+/** Nothing is known of who may run there. */
+export const laterRelease = (stateDir: string) =>
+  new CommandFailed({
+    message: `a later release was used with ${stateDir}; use that one, --standalone, or another --state-dir`
+  })
+
 interface PassedOver {
   /** Who it is, and why. */
   readonly passedOver: string
@@ -79,8 +85,6 @@ const reachRunning = (shared: Shared): Effect.Effect<Reach | PassedOver | undefi
           message: `the running supervisor (process ${located.daemon.pid}) is of release ${located.daemon.release}, which this one cannot talk to; restart it, or use --standalone`
         })
       case "Newer":
-        return yield* new CommandFailed({
-          message: `a later release was used with ${host.stateDir}; use that one, --standalone, or another --state-dir`
-        })
+        return yield* laterRelease(host.stateDir)
     }
   })

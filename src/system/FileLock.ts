@@ -68,6 +68,17 @@ export const make = (
     }
   })
 
+/** Who holds it, dead or alive; nobody where it is free, or cannot be read. */
+export const holder = (directory: string): Effect.Effect<ProcessIdentity.Identity | undefined> =>
+  Effect.tryPromise(async () => {
+    const names = await readdir(directory)
+    const highest = Math.max(0, ...names.map(Number).filter(Number.isFinite))
+    return highest === 0 ? "" : readFile(join(directory, String(highest)), "utf8")
+  }).pipe(
+    Effect.map((text) => Option.getOrUndefined(decode(text))),
+    Effect.orElseSucceed(() => undefined)
+  )
+
 const take = (directory: string, patience: number): Effect.Effect<string, LockFailed> =>
   Effect.gen(function* () {
     const started = yield* Clock.currentTimeMillis

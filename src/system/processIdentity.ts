@@ -75,7 +75,8 @@ const system = (): System => {
   return procIsOurs() ? linux : elsewhere
 }
 
-const exists = (pid: number): boolean => {
+/** Whether any process has this number now. */
+export const exists = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (error) {

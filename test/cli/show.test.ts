@@ -1,11 +1,15 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
+import { stillThere } from "../../src/cli/commands/serve.js"
 import { parameters, resultText } from "../../src/cli/show/catalog.js"
 import { eventLine, planLines } from "../../src/cli/show/events.js"
-import { detail, duration, serverTable, statusesOf, statusLine } from "../../src/cli/show/servers.js"
+import { detail, duration, serverCard, serverTable, statusesOf, statusLine } from "../../src/cli/show/servers.js"
 import { issuerUrls, resourceUrls } from "../../src/cli/oauthTrail.js"
-import { plain } from "../../src/cli/style.js"
-import { cut, oneLine, table, widthOf, wrap } from "../../src/cli/table.js"
+import { coloured, plain } from "../../src/cli/style.js"
+import { cut, harmless, oneLine, table, widthOf, wrap } from "../../src/cli/table.js"
+import { isOtherKind } from "../../src/cli/watch.js"
 import type { ServerSnapshot } from "../../src/domain/ServerSnapshot.js"
 import type { ServerStatus } from "../../src/domain/ServerStatus.js"
 
@@ -80,6 +84,46 @@ describe("servers", () => {
         }
       )
     )
+  })
+
+  it("cannot move the cursor, whatever they say", () => {
+    const evil = "a\u001b[2J\u009b1A\r\n  b\tc"
+    const status = { ...failed, error: evil, stderr: evil }
+    const diagnostics = [{ severity: "error", code: "x", message: evil }] as const
+    const shown = snapshot("x", status, { instructions: evil, diagnostics })
+    const lines = [...serverCard(shown, { style: plain, width: 80, now: 0 }), statusLine(shown, 0)]
+    // oxlint-disable-next-line no-control-regex
+    for (const line of lines) assert.notMatch(line, /[\u0000-\u001f\u007f-\u009f]/)
+    assert.strictEqual(harmless(coloured.bad(evil)), coloured.bad("a�[2J�1A\n  b\tc"))
+  })
+
+  it("are waited for at the end as long as their process runs", async () => {
+    const child = spawn("sleep", ["60"])
+    const over = spawn("true")
+    await once(over, "exit")
+    const starting: ServerStatus = { status: "connecting", attempt: 1, since: 0, phase: "spawn" }
+    const servers = [
+      snapshot("runs", connected, { pid: child.pid }),
+      snapshot("ended", connected, { pid: over.pid }),
+      snapshot("starts", starting, { transport: "stdio" }),
+      snapshot("remote", starting)
+    ]
+    assert.deepStrictEqual(stillThere(servers, 1), ["runs"])
+    assert.deepStrictEqual(stillThere(servers, 2), ["runs", "starts"])
+    child.kill()
+    await once(child, "exit")
+    assert.deepStrictEqual(stillThere(servers, 0), [])
+  })
+
+  it("that are down are told once in a log, until it is another way", () => {
+    const connecting: ServerStatus = { status: "connecting", attempt: 2, since: 0, phase: "spawn" }
+    const again: ServerStatus = { ...failed, failures: 3, retryAt: 9000 }
+    assert.isTrue(isOtherKind(connected, connecting))
+    assert.isTrue(isOtherKind(connecting, failed))
+    assert.isFalse(isOtherKind(failed, connecting))
+    assert.isFalse(isOtherKind(failed, again))
+    assert.isTrue(isOtherKind(failed, { ...again, gaveUp: "5 restarts in 60 s" }))
+    assert.isTrue(isOtherKind(failed, connected))
   })
 
   it("are the body of GET /mcp", () => {

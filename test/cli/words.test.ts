@@ -2,8 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { script, shells } from "../../src/cli/completions.js"
 import { clients } from "../../src/cli/commands/import.js"
 import { toolRef } from "../../src/cli/commands/call.js"
-import { entryOf, type Words } from "../../src/cli/entry.js"
+import { entryOf, lineWords, type Words } from "../../src/cli/entry.js"
 import { overview, page } from "../../src/cli/help.js"
+import { isLost } from "../../src/cli/Running.js"
 import { type Parsed, parse } from "../../src/cli/parse.js"
 import { specs } from "../../src/cli/specs.js"
 import { coloured, plain, styleFor } from "../../src/cli/style.js"
@@ -101,6 +102,15 @@ describe("words", () => {
     assert.deepStrictEqual(parsed("call", "--nonsense", "-h"), { _tag: "Help", command: "call" })
     assert.deepStrictEqual(parsed("help", "call"), { _tag: "Help", command: "call" })
     assert.deepStrictEqual(parsed("help")._tag, "Help")
+    assert.deepStrictEqual(parsed("list", "--cwd", "-h"), { _tag: "Help", command: "list" })
+  })
+
+  it("-h among the words for another program is for that program", () => {
+    assert.deepInclude(inputOf("add", "db", "--command", "x", "--args", "-h", "localhost", "-p", "1", "--json"), {
+      args: ["-h", "localhost", "-p", "1"],
+      json: true
+    })
+    assert.deepStrictEqual(parsed("add", "db", "--command", "x", "--args", "a", "--help")._tag, "Help")
   })
 })
 
@@ -161,7 +171,9 @@ describe("a new server", () => {
     const local = { type: "local", command: ["npx", "-y", "x"] }
     assert.deepStrictEqual(entry({ rest: ["npx", "-y", "x"] }), local)
     assert.deepStrictEqual(entry({ command: "npx", args: ["-y", "x"] }), local)
-    assert.deepStrictEqual(entry({ command: "npx -y x" }), local)
+    assert.deepStrictEqual(entry({ command: "/opt/My App/server" }), { type: "local", command: ["/opt/My App/server"] })
+    assert.deepStrictEqual(entry({ command: "my server", args: ["x"] }), { type: "local", command: ["my server", "x"] })
+    assert.deepStrictEqual(lineWords(`npx -y  "My App/x" 'y z'`), ["npx", "-y", "My App/x", "y z"])
     assert.deepStrictEqual(entry({ command: "n", env: ["A=b=c"] }), {
       type: "local",
       command: ["n"],
@@ -193,6 +205,7 @@ describe("a new server", () => {
     }
     refused({ url: "https://a", rest: ["b"] })
     refused({ args: ["a"] })
+    refused({ command: "npx --token secret" })
     refused({ command: "a", header: ["A=secret"] })
     refused({ command: "a", oauth: true })
     refused({ url: "https://a", env: ["A=secret"] })
@@ -207,6 +220,15 @@ describe("other things people write", () => {
   it("a tool is public, or of a server", () => {
     assert.deepStrictEqual(toolRef("a_b"), { name: "a_b" })
     assert.deepStrictEqual(toolRef("a/b/c"), { server: "a", name: "b/c" })
+  })
+
+  it("a call that got no answer may have arrived, unless nobody was there to take it", () => {
+    const failed = (code: string) => ({ _tag: "RequestError", reason: "Transport", cause: { code } })
+    assert.isFalse(isLost(failed("ECONNREFUSED")))
+    assert.isFalse(isLost(failed("ENOENT")))
+    assert.isTrue(isLost(failed("ECONNRESET")))
+    assert.isTrue(isLost({ _tag: "ResponseError", reason: "Decode" }))
+    assert.isFalse(isLost({ _tag: "ToolNotFound" }))
   })
 
   it("import knows the clients there are", () => {

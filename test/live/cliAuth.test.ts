@@ -50,6 +50,8 @@ describe("auth", () => {
       const good = yield* run("debug", "it")
       assert.strictEqual(good.code, 0, good.stdout)
       assert.match(good.stdout, /✓ token +/)
+      const forgotten = yield* run("logout", "it", "--json")
+      assert.deepStrictEqual(JSON.parse(forgotten.stdout), { server: "it", login: "not_authenticated" })
 
       // with a supervisor in the background
       const started = yield* run("start", "--port", "0")

@@ -88,15 +88,19 @@ describe.concurrent("looking", () => {
       ["greet_greet", "notes_echo", "notes_fail", "notes_slow"]
     )
     assert.include(ok(await here.run(["resources"])), "test://note")
-    assert.strictEqual(json(await here.run(["resources", "notes", "--json"]))[0].uri, "test://note")
+    const [note, template] = json(await here.run(["resources", "notes", "--json"]))
+    assert.strictEqual(note.uri, "test://note")
+    assert.strictEqual(template.uriTemplate, "test://note/{id}")
     assert.match(ok(await here.run(["prompts"])), /notes +greet +name/)
     assert.strictEqual(json(await here.run(["prompts", "--json"]))[0].name, "greet")
   })
 
-  it("tools of a server that is not usable is no success", async () => {
-    const { code, stderr } = await here.run(["tools", "broken"])
-    assert.strictEqual(code, 3)
-    assert.include(stderr, "mcp-supervisor status broken")
+  it("tools, resources and prompts of a server that is not usable are no success", async () => {
+    for (const kind of ["tools", "resources", "prompts"]) {
+      const { code, stderr } = await here.run([kind, "broken"])
+      assert.strictEqual(code, 3, kind)
+      assert.include(stderr, "mcp-supervisor status broken")
+    }
   })
 
   it("logs and events show what happened, and go on with -f", async () => {
@@ -177,6 +181,20 @@ describe.concurrent("using", () => {
     assert.isFalse(report.usable)
     assert.deepStrictEqual(report.steps.at(-1).phase, "spawn")
     assert.strictEqual((await here.run(["test", "nobody"])).code, 3)
+  })
+
+  it("debug shows nothing of what the config has put into an address", async () => {
+    const hidden = here.configure({ hidden: { url: "http://127.0.0.1:1/{env:SECRETKEY}/mcp" } }, "hidden.json")
+    for (const words of [
+      ["debug", "hidden"],
+      ["debug", "hidden", "--json"]
+    ]) {
+      const ran = await here.run([...words, "--config", hidden], { env: { SECRETKEY: "s3cr3t-k3y" } })
+      assert.strictEqual(ran.code, 3, ran.stderr)
+      assert.include(ran.stdout, "without login")
+      assert.include(ran.stdout, "/.well-known/oauth-protected-resource")
+      assert.notInclude(ran.stdout + ran.stderr, "s3cr3t-k3y")
+    }
   })
 
   it("debug of a local server is a test; auth says that nobody logs in to it", async () => {

@@ -1,9 +1,11 @@
 /** The program where things are not as they should be, on signals, and on a terminal. */
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { afterAll, beforeAll, vi } from "vitest"
+import * as ProcessIdentity from "../../src/system/processIdentity.js"
 import { bin, greet, notes, type Place, place } from "./support/cli.js"
 
 const places: Array<Place> = []
@@ -47,6 +49,9 @@ describe.concurrent("words", () => {
     await wrong(["lst"], 'did you mean "list"?')
     await wrong(["list", "--jsn"], "did you mean --json?")
     await wrong(["list", "--cwd"], "--cwd needs a value: --cwd DIR")
+    for (const command of ["list", "start"])
+      await wrong([command, "--cwd", "/nope"], "/nope: there is no such directory")
+    await wrong(["list", "--json", "--cwd", "/nope"], "/nope: there is no such directory")
     await wrong(["read", "notes"], "<uri> is missing")
     await wrong(["stop", "now"], '"now" is one word too many')
     await wrong(["serve", "--port", "70000"], "--port has to be a whole number from 0 to 65535")
@@ -107,6 +112,17 @@ describe.concurrent("a machine", () => {
     assert.strictEqual(JSON.parse(stdout).bad.errorTag, "InvalidConfig")
     assert.strictEqual((await here.run(["test", "bad"])).code, 2)
     assert.notInclude((await here.run(["config"])).stdout, "geheim")
+  })
+
+  it("with a project file that is none goes on without it, and says so", async () => {
+    const here = await newPlace()
+    here.configure({ greet })
+    const file = join(here.project, "mcp-supervisor.json")
+    writeFileSync(file, '{ "mcp": \n')
+    const { code, stderr, stdout } = await here.run(["call", "greet/greet", '{"name":"Ada"}'])
+    assert.strictEqual(code, 0, stderr)
+    assert.strictEqual(stdout, "Hello, Ada!\n")
+    assert.include(stderr, file)
   })
 
   it("takes over what other clients have", async () => {
@@ -173,10 +189,15 @@ describe.concurrent("a machine", () => {
 describe("supervisors", () => {
   it("that follow each other: a killed one blocks nobody, a taken port is named, another project has its own", async () => {
     const [here, there] = [await newPlace(), await newPlace()]
-    here.configure({ greet })
+    here.configure({ greet, notes })
     there.configure({ notes })
     const serve = await here.begin(["serve", "--port", "0", "--json"])
     await serve.said("greet: connected")
+    const broken = join(here.project, "mcp-supervisor.json")
+    writeFileSync(broken, '{ "mcp": \n')
+    await serve.said(/config rejected, what runs goes on: .*mcp-supervisor\.json/)
+    rmSync(broken)
+    await serve.said("config applied")
     const { address, pid } = JSON.parse(readFileSync(join(here.stateDir, "daemon.json"), "utf8"))
     const { port } = new URL(address)
     const taken = await there.run(["serve", "--port", port])
@@ -186,11 +207,16 @@ describe("supervisors", () => {
     const second = await there.run(["start", "--port", "0", "--json"])
     assert.strictEqual(second.code, 0, second.stderr)
     assert.deepStrictEqual(Object.keys(JSON.parse((await there.run(["list", "--json"])).stdout)), ["notes"])
-    assert.deepStrictEqual(Object.keys(JSON.parse((await here.run(["list", "--json"])).stdout)), ["greet"])
+    assert.deepStrictEqual(Object.keys(JSON.parse((await here.run(["list", "--json"])).stdout)), ["greet", "notes"])
+    const call = await here.begin(["call", "notes/slow", '{"ms":60000}'])
+    await vi.waitFor(async () => assert.include((await here.run(["logs", "notes"])).stdout, "taking my time"), 10_000)
     assert.strictEqual((await there.run(["stop"])).stdout, `stopped process ${JSON.parse(second.stdout).pid}\n`)
     // no chance to clean up: lock, daemon.json and a child are left
     process.kill(pid, "SIGKILL")
     await serve.ended
+    const lost = await call.ended
+    assert.strictEqual(lost.code, 1)
+    assert.include(lost.stderr, "the call may have been executed; check before you repeat it")
     assert.strictEqual((await here.run(["call", "greet/greet", '{"name":"Ada"}'])).stdout, "Hello, Ada!\n")
     const again = await here.run(["start", "--port", "0"])
     assert.strictEqual(again.code, 0, again.stderr)
@@ -214,6 +240,62 @@ describe("supervisors", () => {
       await vi.waitFor(() => assert.isFalse(isAlive(pid)))
     })
     await Promise.all(ends)
+  })
+})
+
+describe("stop", () => {
+  /** A process of ours, as if it supervised there. */
+  const pretender = async (here: Place) => {
+    const child = spawn("sleep", ["60"])
+    const { startedAt: _, ...self } = await Effect.runPromise(ProcessIdentity.self)
+    mkdirSync(here.stateDir, { recursive: true })
+    return { child, identity: { ...self, pid: child.pid! } }
+  }
+
+  const daemon = (identity: { readonly pid: number }) => ({
+    version: 1,
+    pid: identity.pid,
+    identity,
+    address: "http://127.0.0.1:1",
+    config: [],
+    sources: { cwd: "/", files: [], home: "/", env: {}, digests: {} },
+    release: "0.0.0",
+    api: 0,
+    startedAt: 0
+  })
+
+  it("signals nobody of another machine", async () => {
+    const here = await newPlace()
+    const { child, identity } = await pretender(here)
+    const elsewhere = { ...identity, boot: "another", machine: "the-other-one" }
+    writeFileSync(join(here.stateDir, "daemon.json"), JSON.stringify(daemon(elsewhere)))
+    const { code, stderr } = await here.run(["stop"])
+    assert.strictEqual(code, 1)
+    assert.include(stderr, `process ${child.pid}`)
+    assert.include(stderr, "the-other-one")
+    assert.isTrue(isAlive(child.pid!))
+    child.kill()
+  })
+
+  it("knows nothing of what a later release has left", async () => {
+    const here = await newPlace()
+    mkdirSync(here.stateDir, { recursive: true })
+    writeFileSync(join(here.stateDir, "daemon.json"), '{ "version": 2 }')
+    const { code, stderr } = await here.run(["stop"])
+    assert.strictEqual(code, 1)
+    assert.include(stderr, "a later release")
+  })
+
+  it("ends one that has only begun", async () => {
+    const here = await newPlace()
+    const { child, identity } = await pretender(here)
+    mkdirSync(join(here.stateDir, "daemon.lock"))
+    writeFileSync(join(here.stateDir, "daemon.lock", "3"), JSON.stringify({ ...identity, nonce: "n" }))
+    const { code, stderr, stdout } = await here.run(["stop"])
+    assert.strictEqual(code, 0, stderr)
+    assert.strictEqual(stdout, `stopped process ${child.pid}\n`)
+    assert.isFalse(isAlive(child.pid!))
+    assert.strictEqual((await here.run(["stop"])).stderr, "no supervisor is running\n")
   })
 })
 

@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
 import { ask } from "../ask.js"
 import { afterEdit, editOptions } from "../editing.js"
-import { entryOf } from "../entry.js"
+import { entryOf, lineWords } from "../entry.js"
 import { WrongUsage } from "../failure.js"
 import { Screen } from "../Screen.js"
 import { argument, command, flag, type Input, text, texts } from "../spec.js"
@@ -46,7 +47,8 @@ export const run = (input: Input<typeof spec>) =>
         "--url, --command or -- command…",
         "Its command, or the https:// address of a remote server"
       )
-      made = entryOf(isAddress(where) ? { ...input, url: where } : { ...input, command: where })
+      const rest = existsSync(where) ? [where] : lineWords(where)
+      made = entryOf(isAddress(where) ? { ...input, url: where } : { ...input, rest })
     }
     if (made._tag !== "Entry")
       return yield* new WrongUsage({ message: made._tag === "Open" ? "nothing to run" : made.message })

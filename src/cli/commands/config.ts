@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
 import { hostOf } from "../host.js"
 import { Screen } from "../Screen.js"
-import { explanationLines } from "../show/config.js"
+import { explanationLines, problemLines } from "../show/config.js"
 import { command, type Input } from "../spec.js"
 
 export const spec = command({
@@ -20,12 +20,8 @@ export const run = (input: Input<typeof spec>) =>
     const screen = yield* Screen
     const host = hostOf(input)
     const explanation = yield* ConfigFiles.explain(host)
-    const { diagnostics, layers, problems } = yield* ConfigFiles.load(host)
+    const loaded = yield* ConfigFiles.load(host)
     if (input.json) yield* screen.json(explanation)
-    else for (const line of explanationLines(explanation, layers, screen.style)) yield* screen.out(line)
-    for (const { message } of problems) yield* screen.note(screen.noteStyle.bad(message))
-    for (const { file, line, message, severity } of diagnostics) {
-      const place = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `
-      yield* screen.note(`${severity}: ${place}${message}`)
-    }
+    else for (const line of explanationLines(explanation, loaded.layers, screen.style)) yield* screen.out(line)
+    for (const line of problemLines(loaded, screen.noteStyle)) yield* screen.note(line)
   })

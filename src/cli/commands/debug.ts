@@ -6,6 +6,7 @@ import { find, probe, type Step } from "../probe.js"
 import { Screen } from "../Screen.js"
 import { stepLine } from "../show/steps.js"
 import { argument, command, type Input } from "../spec.js"
+import { oneLine } from "../table.js"
 
 export const spec = command({
   name: "debug",
@@ -35,6 +36,6 @@ export const run = (input: Input<typeof spec>) =>
     }
     const report = yield* screen.busy("connecting", probe(subject, host.stateDir, onStep))
     if (input.json) yield* screen.json({ ...report, steps })
-    else yield* screen.out(screen.style.bold(report.advice))
+    else yield* screen.out(screen.style.bold(oneLine(report.advice)))
     return report.usable ? 0 : 3
   })

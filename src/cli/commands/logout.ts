@@ -16,10 +16,10 @@ export const run = (input: Input<typeof spec>) =>
   withSupervisor(input, { only: [] }, (reach) =>
     Effect.gen(function* () {
       const screen = yield* Screen
+      yield* reach.server(input.name)
       yield* reach.logout(input.name)
-      const { status } = yield* reach.server(input.name)
       yield* input.json
-        ? screen.json({ [input.name]: status })
+        ? screen.json({ server: input.name, login: "not_authenticated" })
         : screen.out(`forgot everything that was kept for ${input.name}`)
     })
   )

@@ -1,9 +1,5 @@
-import * as Effect from "effect/Effect"
-import { Screen } from "../Screen.js"
-import { isUsable, statusLine } from "../show/servers.js"
+import { moving } from "../moving.js"
 import { argument, command, type Input } from "../spec.js"
-import { withRunning } from "../withSupervisor.js"
-import * as Clock from "effect/Clock"
 
 export const spec = command({
   name: "restart",
@@ -16,15 +12,4 @@ export const spec = command({
   examples: ["restart github"]
 })
 
-export const run = (input: Input<typeof spec>) =>
-  withRunning(input, (reach) =>
-    Effect.gen(function* () {
-      const screen = yield* Screen
-      const status = yield* screen.busy(`restarting ${input.name}`, reach.restart(input.name))
-      const code = isUsable(status) ? 0 : 3
-      if (input.json) return yield* Effect.as(screen.json({ [input.name]: status }), code)
-      const snapshot = yield* reach.server(input.name)
-      yield* screen.out(statusLine({ ...snapshot, status }, yield* Clock.currentTimeMillis))
-      return code
-    })
-  )
+export const run = (input: Input<typeof spec>) => moving(input, "restarting", (reach) => reach.restart)

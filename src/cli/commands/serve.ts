@@ -3,7 +3,9 @@ import * as Layer from "effect/Layer"
 import * as Context from "effect/Context"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import type { ServerEvent } from "../../domain/ServerEvent.js"
 import type { ServerSnapshot } from "../../domain/ServerSnapshot.js"
+import { exists } from "../../system/processIdentity.js"
 import { demoServers, demoTour } from "../demo.js"
 import { hostOf } from "../host.js"
 import { ourselves } from "../ourselves.js"
@@ -43,7 +45,7 @@ export const run = (input: Input<typeof spec>) =>
     const supervisor = Context.get(context, McpSupervisor)
 
     let latest: ReadonlyArray<ServerSnapshot> = []
-    whileEnding(() => latest.filter(({ status }) => alive.includes(status.status)).map(({ name }) => name))
+    whileEnding(() => stillThere(latest, childCount()))
     const changes = Stream.tap(supervisor.changes, (all) =>
       Effect.sync(() => {
         latest = all
@@ -58,7 +60,28 @@ export const run = (input: Input<typeof spec>) =>
     ]
     // with --json, the only data is where it is; what happens is for people
     const isQuiet = input.json || screen.width() === undefined
-    yield* watch(changes, { json: false, header, asNotes: isQuiet })
+    const news = newsOf(supervisor.eventsFrom(1))
+    yield* watch(changes, { json: false, header, asNotes: isQuiet, news })
   }).pipe(Effect.scoped)
 
-const alive: ReadonlyArray<string> = ["connected", "connecting"]
+/** What whoever edits a config file should see where the supervisor runs: that it is wrong, and that it no longer is. */
+const newsOf = (events: Stream.Stream<ServerEvent>): Stream.Stream<ServerEvent> => {
+  let isRejected = false
+  return Stream.filter(events, (event) => {
+    if (event.type === "Diagnostic") return event.diagnostic.severity === "error"
+    if (event.type !== "ConfigRejected" && event.type !== "ConfigApplied") return false
+    const wasRejected = isRejected
+    isRejected = event.type === "ConfigRejected"
+    return isRejected || wasRejected
+  })
+}
+
+/** Those whose process runs. That of one which was about to connect is not known: it counts while more run than are known. */
+export const stillThere = (all: ReadonlyArray<ServerSnapshot>, children: number): ReadonlyArray<string> => {
+  const known = all.filter(({ pid }) => pid !== undefined && exists(pid))
+  const isStarting = ({ pid, status, transport }: ServerSnapshot) =>
+    pid === undefined && status.status === "connecting" && transport === "stdio"
+  return [...known, ...(children > known.length ? all.filter(isStarting) : [])].map(({ name }) => name)
+}
+
+const childCount = (): number => process.getActiveResourcesInfo().filter((kind) => kind === "ProcessWrap").length

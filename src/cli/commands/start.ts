@@ -4,6 +4,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { AlreadyRunning } from "../../control/Daemon.js"
 import { connect, type Daemon, locate } from "../../locate.js"
+import { codeOf } from "../../system/wholeFile.js"
 import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
 import { Screen } from "../Screen.js"
@@ -110,8 +111,6 @@ const words = (
   ...(input.host === undefined ? [] : ["--host", input.host]),
   ...(input.demo ? ["--demo"] : [])
 ]
-
-const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code ?? error)
 
 /** The supervisor once it answers; fails with what it said if it ends before. */
 const ready = (child: Child, host: ReturnType<typeof hostOf>) => {

@@ -4,6 +4,7 @@ import { find, probe } from "../probe.js"
 import { Screen } from "../Screen.js"
 import { stepLine } from "../show/steps.js"
 import { argument, command, type Input } from "../spec.js"
+import { oneLine } from "../table.js"
 
 export const spec = command({
   name: "test",
@@ -26,6 +27,6 @@ export const run = (input: Input<typeof spec>) =>
       : (step: Parameters<typeof stepLine>[0]) => screen.out(stepLine(step, screen.style))
     const report = yield* screen.busy(`testing ${input.name}`, probe(subject, host.stateDir, onStep))
     if (input.json) yield* screen.json(report)
-    else yield* screen.out(screen.style.bold(report.advice))
+    else yield* screen.out(screen.style.bold(oneLine(report.advice)))
     return report.usable ? 0 : 3
   })

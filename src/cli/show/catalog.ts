@@ -38,20 +38,16 @@ export const parameters = (schema: Protocol.JsonSchema): ReadonlyArray<string> =
 }
 
 export const resourceTable = (
-  resources: ReadonlyArray<Protocol.Resource>,
-  templates: ReadonlyArray<Protocol.ResourceTemplate>,
+  resources: ReadonlyArray<Protocol.Resource | Protocol.ResourceTemplate>,
   { style, width }: Options
 ): ReadonlyArray<string> =>
   table(
     [{ title: "SERVER" }, { title: "URI", flexible: true }, { title: "NAME", flexible: true }, { title: "TYPE" }],
-    [
-      ...resources.map((each) => ({ ...each, at: each.uri })),
-      ...templates.map((each) => ({ ...each, at: each.uriTemplate }))
-    ].map(({ at, mimeType, name, server }) => [
-      { text: server, paint: style.bold },
-      { text: at },
-      { text: name },
-      { text: mimeType ?? "", paint: style.dim }
+    resources.map((each) => [
+      { text: each.server, paint: style.bold },
+      { text: "uri" in each ? each.uri : each.uriTemplate },
+      { text: each.name },
+      { text: each.mimeType ?? "", paint: style.dim }
     ]),
     { width, head: style.dim }
   )

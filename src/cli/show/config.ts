@@ -21,6 +21,18 @@ export const explanationLines = (
   ...(settings.length === 0 ? [] : ["", style.bold("settings"), ...settings.map((value) => valueLine(value, style))])
 ]
 
+/** What is wrong with the files that were left out, and what a person should know of the others. */
+export const problemLines = (
+  { diagnostics, problems }: Pick<Loaded, "diagnostics" | "problems">,
+  style: Style
+): ReadonlyArray<string> => [
+  ...problems.map(({ message }) => style.bad(message)),
+  ...diagnostics.map(({ file, line, message, severity }) => {
+    const place = file === undefined ? "" : `${file}${line === undefined ? "" : `:${line}`}: `
+    return `${severity}: ${place}${message}`
+  })
+]
+
 const valueLine = ({ file, line, path, value }: ExplainedValue, style: Style): string => {
   const place = line === undefined ? file : `${file}:${line}`
   return `  ${renderPath(path)} = ${JSON.stringify(value)} ${style.dim(place)}`

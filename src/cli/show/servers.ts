@@ -4,7 +4,7 @@
 import type { ServerSnapshot } from "../../domain/ServerSnapshot.js"
 import type { ServerStatus } from "../../domain/ServerStatus.js"
 import type { Style } from "../style.js"
-import { type Cell, table, wrap } from "../table.js"
+import { type Cell, oneLine, table, wrap } from "../table.js"
 
 /** `3 s`, `4 min`, `2 h`, `5 d`. */
 export const duration = (ms: number): string => {
@@ -63,7 +63,7 @@ export const detail = (snapshot: ServerSnapshot, now: number): string => {
 }
 
 /** Errors name their server; in a row of its own that is said already. */
-const withoutName = (name: string, error: string): string =>
+export const withoutName = (name: string, error: string): string =>
   error.startsWith(`${name}: `) ? error.slice(name.length + 2) : error
 
 const next = (
@@ -141,4 +141,4 @@ export const serverCard = (
 
 /** One line for each server, for where nothing can be redrawn. */
 export const statusLine = (snapshot: ServerSnapshot, now: number): string =>
-  `${snapshot.name}: ${snapshot.status.status.replaceAll("_", " ")} (${detail(snapshot, now)})`
+  oneLine(`${snapshot.name}: ${snapshot.status.status.replaceAll("_", " ")} (${detail(snapshot, now)})`)

@@ -1,5 +1,5 @@
 // A server with one of everything the commands can show.
-import { McpServer } from "@modelcontextprotocol/server"
+import { McpServer, ResourceTemplate } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
 import { z } from "zod"
 
@@ -16,10 +16,14 @@ const create = () => {
   )
   server.registerTool("fail", { inputSchema: z.object({}) }, () => ({ ...text("it went wrong"), isError: true }))
   server.registerTool("slow", { inputSchema: z.object({ ms: z.number() }) }, async ({ ms }) => {
+    process.stderr.write("taking my time\n")
     await new Promise((resolve) => setTimeout(resolve, ms))
     return text("done")
   })
   server.registerResource("note", "test://note", {}, () => ({ contents: [{ uri: "test://note", text: "a note" }] }))
+  server.registerResource("any", new ResourceTemplate("test://note/{id}", { list: undefined }), {}, (uri) => ({
+    contents: [{ uri: uri.href, text: "another note" }]
+  }))
   server.registerPrompt("greet", { argsSchema: z.object({ name: z.string() }) }, ({ name }) => ({
     messages: [{ role: "user", content: { type: "text", text: `Greet ${name}` } }]
   }))
