@@ -357,6 +357,24 @@ describe("the control API", () => {
     })
   )
 
+  it.scopedLive("has added a server where another file is no use, and has not where it is not there", () =>
+    Effect.gen(function* () {
+      const service = {
+        reload: Effect.fail(new Errors.InvalidConfig({ issues: [] })),
+        explain: Effect.never,
+        trust: () => Effect.never,
+        add: () => Effect.void
+      }
+      const { client } = yield* controlled({
+        supervisor: { servers: { there: { ...local, enabled: false } } },
+        layer: Layer.succeed(ConfigAccess, service) as Layer.Layer<never>
+      })
+      const add = (name: string) => client.mcp.add({ payload: { name, config: local, persist: true } })
+      assert.deepStrictEqual(Object.keys(yield* add("there")), ["there"])
+      assert.strictEqual((yield* Effect.flip(add("elsewhere")))._tag, "InvalidConfig")
+    })
+  )
+
   it.scopedLive("keeps a fault of its own to itself", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []
