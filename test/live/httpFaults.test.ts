@@ -139,7 +139,7 @@ describe("the way to a remote server", () => {
       const fiber = yield* Effect.fork(connect({ url: server.url }))
       yield* eventually(() => server.received.length > 2)
       const [took] = yield* Effect.timed(Fiber.interrupt(fiber))
-      assert.isBelow(Duration.toMillis(took), 250)
+      assert.isBelow(Duration.toMillis(took), 3000)
     })
   )
 
@@ -295,7 +295,7 @@ describe("calls over HTTP", () => {
       const fiber = yield* Effect.fork(session.callTool("any"))
       yield* eventually(() => server.seen().includes("tools/call"))
       const [took] = yield* Effect.timed(Fiber.interrupt(fiber))
-      assert.isBelow(Duration.toMillis(took), 100)
+      assert.isBelow(Duration.toMillis(took), 3000)
       yield* eventually(() => server.seen().includes("notifications/cancelled"))
       const [call, cancel] = server.received.slice(-2)
       assert.strictEqual(cancel!.message.params!.requestId, call!.message.id)

@@ -44,7 +44,7 @@ describe("many servers", () => {
         }
       })
       // a bound that must hold with 50 servers, not a measurement
-      assert.isBelow(Date.now() - started, 500)
+      assert.isBelow(Date.now() - started, 3000)
       assert.isTrue((yield* supervisor.servers).every(({ status }) => status.status === "connecting"))
       const settled = yield* supervisor.awaitSettled({ servers: names })
       assert.isTrue(settled.every(({ status }) => status.status === "connected"))
@@ -60,7 +60,7 @@ describe("many servers", () => {
       assert.strictEqual((yield* supervisor.server("never")).status.status, "connecting")
       const [took, snapshots] = yield* Effect.timed(supervisor.awaitSettled({ timeout: 50 }))
       assert.lengthOf(snapshots, 50)
-      assert.isBelow(Duration.toMillis(took), 1000)
+      assert.isBelow(Duration.toMillis(took), 4000)
     })
   )
 
