@@ -8,6 +8,7 @@ import { join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -30,7 +31,7 @@ type Entry = typeof Entry.Type
 /** How long it may take to write or to remove our own file. */
 const ownBudget = "1 second"
 
-/** How long it may take to look at what others have left, and to end it. */
+/** How long is waited until what others have left was looked at, and ended. */
 const othersBudget = "2500 millis"
 
 const maxBytes = 64 * 1024
@@ -47,7 +48,9 @@ const make = (directory: string): Service => ({
     Effect.gen(function* () {
       const path = join(directory, `${process.pid}-${randomUUID()}.json`)
       yield* Effect.acquireRelease(enter(path, runTag), () => withinBudget(ownBudget)(StateFile.remove(path)))
-      yield* sweep(directory).pipe(Effect.disconnect, Effect.timeoutOption(othersBudget))
+      // what takes longer goes on: whoever was asked to end has to be made to
+      const sweeping = yield* Effect.forkScoped(Effect.interruptible(sweep(directory)))
+      yield* Effect.timeoutOption(Fiber.await(sweeping), othersBudget)
     }).pipe(Effect.annotateLogs("directory", directory))
 })
 
