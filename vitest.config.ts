@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    // much of what is tested waits for processes and sockets: even two cores have room for three files at once
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // much of what is tested waits for processes and sockets: even two cores have room for two files at once
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     minWorkers: 1,
     coverage: {
       provider: "v8",

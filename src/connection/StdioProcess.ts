@@ -78,7 +78,8 @@ const start = (spec: Spec): Effect.Effect<Started, SpawnFailed> =>
         child.stdin.destroy()
         Deferred.unsafeDone(ended, Effect.succeed(code === null ? { signal: signal ?? undefined } : { exitCode: code }))
       }
-      const timer = setTimeout(finish, Duration.toMillis(drainGrace))
+      // on a busy machine time passes without anything being read: what is there by now is read first
+      const timer = setTimeout(() => setImmediate(finish), Duration.toMillis(drainGrace))
       child.once("close", () => {
         clearTimeout(timer)
         finish()

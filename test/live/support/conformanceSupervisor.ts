@@ -38,14 +38,16 @@ const isMachine = (process.env.MCP_CONFORMANCE_SCENARIO ?? "").includes("client-
 const defined = <A extends object>(keys: A) =>
   Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined))
 
-const freePort = Effect.async<number>((resume) => {
-  const server = createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    const port = typeof address === "object" && address !== null ? address.port : 0
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
+/** None of those that the system gives away: it may do so again between the look and the use. */
+const freePort = Effect.retry(
+  Effect.async<number, Error>((resume) => {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const server = createServer()
+    server.once("error", (error) => resume(Effect.fail(error)))
+    server.listen(port, "127.0.0.1", () => server.close(() => resume(Effect.succeed(port))))
+  }),
+  { times: 20 }
+)
 
 const oauthFor = (callbackPort: number) => ({
   callbackPort,
