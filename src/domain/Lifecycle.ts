@@ -77,7 +77,8 @@ export const step = (state: State, event: Event): Step => {
 const refreshes = (before: State, after: State, event: Event): ReadonlyArray<Action> => {
   const link = routed(after)?.generation
   if (link === undefined || !("generation" in event) || event.generation !== link) return []
-  const lists =
-    event._tag === "ListChanged" ? [event.list] : event._tag === "Opened" ? (attempt(before)?.stale ?? []) : []
+  if (event._tag === "ListChanged") return [{ _tag: "RefreshCatalog", generation: link, list: event.list }]
+  const opened = event._tag === "Opened" ? attempt(before) : undefined
+  const lists = opened?.generation === link ? opened.stale : []
   return lists.map((list) => ({ _tag: "RefreshCatalog", generation: link, list }))
 }

@@ -145,6 +145,13 @@ describe("a connected server", () => {
     )
   })
 
+  it("fetches nothing of the link that serves because a list of its successor has changed", () => {
+    const server = life().opens()
+    server.happens({ _tag: "ConfigChanged", settings, change: "link" })
+    server.happens({ _tag: "ListChanged", generation: 2, list: "tools" })
+    assert.deepStrictEqual(server.happens({ _tag: "Opened", generation: 1, info }).did, [])
+  })
+
   it("that dies is restarted as soon as nothing of the old process is left", () => {
     const server = life().opens().after(100).isLost()
     assert.deepStrictEqual(server.did, ["Close 1", "PublishStatus"])
