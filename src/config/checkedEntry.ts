@@ -8,6 +8,7 @@ import * as Redacted from "effect/Redacted"
 import { InvalidConfig } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
+import * as ServerName from "../domain/ServerName.js"
 import { hasPlaceholder } from "./interpolate.js"
 
 type Entry = Readonly<Record<string, unknown>>
@@ -16,7 +17,7 @@ type Entry = Readonly<Record<string, unknown>>
 export const checkedEntry = (name: string, entry: object): Effect.Effect<Entry, InvalidConfig> =>
   Effect.suspend(() => {
     const plain = revealed(entry) as Entry
-    const issues = [...nameIssues(name), ...entryIssues(name, plain)]
+    const issues = [...ServerName.issues(name), ...entryIssues(name, plain)]
     return issues.length === 0 ? Effect.succeed(plain) : Effect.fail(new InvalidConfig({ server: name, issues }))
   })
 
@@ -29,27 +30,6 @@ const revealed = (value: unknown): unknown => {
       .filter(([, item]) => item !== undefined)
       .map(([key, item]) => [key, revealed(item)])
   )
-}
-
-const maxName = 128
-
-/** Names are shown in terminals, typed in commands and put before the names of tools. */
-const nameIssues = (name: string): ReadonlyArray<Issue> => {
-  const found =
-    name.trim() === ""
-      ? "an empty name"
-      : name !== name.trim()
-        ? "a name with space around it"
-        : /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name)
-          ? "a name with characters that cannot be seen"
-          : name.length > maxName
-            ? "a longer name"
-            : // it means something else in every program that reads the file
-              name === "__proto__"
-              ? "a name that is not to be used"
-              : undefined
-  const expected = `a server name: one line of at most ${maxName} characters, without space around it`
-  return found === undefined ? [] : [{ path: [], expected, found }]
 }
 
 const issuesOf = (name: string, entry: unknown): ReadonlyArray<Issue> =>

@@ -2,10 +2,10 @@
  * Where a configuration comes from, so that two can be compared without reading either.
  */
 import { createHmac } from "node:crypto"
-import * as Effect from "effect/Effect"
-import * as Files from "./files.js"
+import { existsSync, realpathSync } from "node:fs"
+import { dirname, join } from "node:path"
 import type { Surroundings } from "./Host.js"
-import { candidates, projectDirectories } from "./locations.js"
+import { ancestors, type Candidate, candidates, fromRoot } from "./locations.js"
 
 /** Variables that say where files are. */
 const places = ["MCP_SUPERVISOR_CONFIG", "MCP_SUPERVISOR_MANAGED_CONFIG", "XDG_CONFIG_HOME", "APPDATA", "PROGRAMDATA"]
@@ -38,32 +38,39 @@ export const describe = ({ cwd, env, files, home }: Surroundings, key: string): 
   }
 }
 
-/** The config files that are there now. */
-export const present = (
-  { cwd, env, files, home }: Sources,
-  { platform, stateDir }: Pick<Surroundings, "platform" | "stateDir">
-): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.gen(function* () {
-    const surroundings: Surroundings = { cwd, files, home, env, platform, stateDir }
-    const project = yield* projectDirectories(surroundings)
-    const found = yield* Effect.filter(candidates(surroundings, project), ({ path }) => Files.exists(path), {
-      concurrency: 16
-    })
-    return found.map(({ path }) => path)
-  })
+type Where = Pick<Surroundings, "platform" | "stateDir">
+
+/** The config files that are there now. At once: they are few, and the quickest of the commands loads nothing but this. */
+export const present = (sources: Sources, where: Where): ReadonlyArray<string> =>
+  found(sources, where).map(({ path }) => path)
+
+const found = (sources: Sources, where: Where): ReadonlyArray<Candidate> => {
+  const seen: Surroundings = { ...where, ...sources }
+  const passed = ancestors(seen.cwd, seen.platform).map((directory) => ({
+    directory,
+    isRoot: existsSync(join(directory, ".git"))
+  }))
+  return candidates(seen, fromRoot(passed)).filter(({ path }) => existsSync(path))
+}
 
 /** Whether two come to the same, as things are now. */
-export const same = (
-  a: Sources,
-  b: Sources,
-  where: Pick<Surroundings, "platform" | "stateDir">
-): Effect.Effect<boolean> =>
-  JSON.stringify(sorted(a.digests)) === JSON.stringify(sorted(b.digests))
-    ? Effect.zipWith(
-        present(a, where),
-        present(b, where),
-        (ours, theirs) => JSON.stringify(ours) === JSON.stringify(theirs)
-      )
-    : Effect.succeed(false)
+export const same = (a: Sources, b: Sources, where: Where): boolean => {
+  const digests = (sources: Sources) => JSON.stringify(Object.entries(sources.digests).toSorted())
+  // of a file that is read twice, the second time is what counts
+  const files = (sources: Sources) => JSON.stringify([...new Set(found(sources, where).map(meaning).toReversed())])
+  return digests(a) === digests(b) && files(a) === files(b)
+}
 
-const sorted = (record: Readonly<Record<string, string>>) => Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1))
+/**
+ * The same for two names of one file, if that is to be believed in the same way, and its relative paths lead to the same.
+ */
+const meaning = ({ kind, path }: Candidate): string =>
+  JSON.stringify([kind.startsWith("project"), real(dirname(path)), real(path)])
+
+const real = (path: string): string => {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

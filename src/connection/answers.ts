@@ -16,6 +16,7 @@ import {
 import { describeType, type Issue } from "../domain/Issue.js"
 import { findingsOf } from "../domain/parseIssues.js"
 import * as Protocol from "../domain/Protocol.js"
+import { scrubDeep } from "../domain/scrubDeep.js"
 import type { RequestError } from "./Session.js"
 import type { WireFailure } from "./Wire.js"
 
@@ -58,19 +59,8 @@ export const protocolError = (server: string, error: unknown, scrub: (text: stri
     server,
     code: typeof code === "number" && Number.isFinite(code) ? code : Protocol.errorCodes.InternalError,
     message: scrub(typeof message === "string" ? message : "the server gave no reason"),
-    ...(data === undefined ? {} : { data: scrubAll(data, scrub) })
+    ...(data === undefined ? {} : { data: scrubDeep(data, scrub) })
   })
-}
-
-/** Deeper than this nobody looks, and no stack reaches. */
-const maxDepth = 50
-
-const scrubAll = (value: unknown, scrub: (text: string) => string, depth = 0): unknown => {
-  if (typeof value === "string") return scrub(value)
-  if (typeof value !== "object" || value === null) return value
-  if (depth === maxDepth) return "…"
-  if (Array.isArray(value)) return value.map((each) => scrubAll(each, scrub, depth + 1))
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [scrub(key), scrubAll(each, scrub, depth + 1)]))
 }
 
 /** What a lost message means for whoever sent it: above all whether the server may have acted on it. */

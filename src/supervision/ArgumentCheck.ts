@@ -4,6 +4,7 @@
  */
 import { Ajv, MissingRefError, type Options } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
+import { isDeeper } from "../domain/isDeeper.js"
 import type { Issue } from "../domain/Issue.js"
 import type { JsonSchema } from "../domain/Protocol.js"
 import { isHeavy, makeGuard, watched } from "./ArgumentCheck/guard.js"
@@ -43,11 +44,6 @@ const prepare = (schema: JsonSchema): Check => {
     return unusable(reasonOf(error))
   }
 }
-
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((below) => isDeeper(below, levels - 1)))
 
 const reasonOf = (error: unknown): string =>
   error instanceof MissingRefError

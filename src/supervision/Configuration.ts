@@ -3,8 +3,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Catalog from "../domain/Catalog.js"
-import { type InvalidConfig, ServerExists } from "../domain/Errors.js"
+import { InvalidConfig, ServerExists } from "../domain/Errors.js"
 import type { Plan } from "../domain/Plan.js"
+import * as ServerName from "../domain/ServerName.js"
 import type { Actors } from "./Actors.js"
 import type { Definition } from "./Definition.js"
 import type { Hub } from "./Hub.js"
@@ -140,6 +141,8 @@ export const make = (
 
     const add: Shape["add"] = (name, config) =>
       Effect.gen(function* () {
+        const issues = ServerName.issues(name)
+        if (issues.length > 0) return yield* new InvalidConfig({ server: name, issues })
         const definition = yield* Reconciler.define(name, config, wanted.defaults)
         if (roster.get(name) !== undefined) return yield* new ServerExists({ server: name })
         const actor = yield* actors.create(definition)

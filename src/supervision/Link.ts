@@ -6,13 +6,16 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import type * as Scope from "effect/Scope"
-import type { Session } from "../connection/Session.js"
+import type { Info, Session } from "../connection/Session.js"
 import * as Catalog from "../domain/Catalog.js"
+import { defined } from "../domain/defined.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import type { ConnectionError } from "../domain/Errors.js"
 import type * as Lifecycle from "../domain/Lifecycle.js"
 import type * as Protocol from "../domain/Protocol.js"
-import type { ServerConfig } from "../domain/ServerConfig.js"
+import { scrubDeep } from "../domain/scrubDeep.js"
+import * as Secrets from "../domain/Secrets.js"
+import { secrets, type ServerConfig } from "../domain/ServerConfig.js"
 import type { Found } from "./discover.js"
 import { reasonOf, scrubbed } from "./faults.js"
 
@@ -24,6 +27,8 @@ export interface Link {
   /** What it was opened with: there may be headers that were asked for. */
   readonly dialled: ServerConfig
   readonly session: Session
+  /** What the server says of itself, without its secrets. */
+  readonly introduction: Introduction
   /** Of everything that is done for this connection. */
   readonly scope: Scope.Scope
   /** Monotonic milliseconds. */
@@ -82,6 +87,7 @@ export const make = (options: {
     config,
     dialled,
     session,
+    introduction: introductionOf(dialled, session.info),
     scope,
     now,
     listings: Catalog.noListings,
@@ -115,16 +121,26 @@ export const learn = (link: Link, { diagnostics, isStale, kind, listings, ttl }:
 export const diagnostics = (link: Link): ReadonlyArray<Diagnostic> =>
   [...link.lists.values()].flatMap((list) => list.diagnostics)
 
+type Introduction = Pick<Info, "serverInfo" | "instructions">
+
+const introductionOf = (config: ServerConfig, { instructions, serverInfo }: Info): Introduction => {
+  if (instructions === undefined && serverInfo === undefined) return {}
+  const scrub = Secrets.scrub(secrets(config))
+  return defined({
+    instructions: instructions === undefined ? undefined : scrub(instructions),
+    serverInfo: serverInfo === undefined ? undefined : (scrubDeep(serverInfo, scrub) as typeof serverInfo)
+  })
+}
+
 /** What the status tells of it. */
 export const info = (link: Link, push: Protocol.Push): Lifecycle.LinkInfo => {
-  const { era, instructions, protocolVersion, serverInfo, transport } = link.session.info
+  const { era, protocolVersion, transport } = link.session.info
   const { prompts, resources, tools } = link.listings
   return {
     transport,
     protocolVersion,
     era,
-    ...(serverInfo === undefined ? {} : { serverInfo }),
-    ...(instructions === undefined ? {} : { instructions }),
+    ...link.introduction,
     tools: tools.length,
     resources: resources.length,
     prompts: prompts.length,

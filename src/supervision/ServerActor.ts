@@ -223,7 +223,7 @@ export const make = (
           const link = routed()?.link
           if (link === undefined || link.listings === saved) return Effect.void
           saved = link.listings
-          const { serverInfo } = link.session.info
+          const { serverInfo } = link.introduction
           return FiberHandle.run(saving, hub.store.save(name, link.config, { serverInfo, listings: saved }))
         })
 

@@ -27,10 +27,9 @@ export const snapshotOf = (actor: ServerActor, catalog: ReadonlyArray<Diagnostic
     ...defined({
       transport: session?.transport ?? (config?._tag === "Local" ? ("stdio" as const) : undefined),
       pid: session?.pid,
-      serverInfo: session?.serverInfo,
       protocolVersion: session?.protocolVersion,
-      instructions: session?.instructions,
-      replacement: Lifecycle.replacement(state)
+      replacement: Lifecycle.replacement(state),
+      ...link?.introduction
     })
   }
 }

@@ -8,7 +8,7 @@
  * old state and takes a number that was used and deleted before finds a higher one beside it, and knows that he has nothing.
  */
 import { randomUUID } from "node:crypto"
-import { link, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises"
+import { link, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
@@ -18,7 +18,7 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as ProcessIdentity from "./processIdentity.js"
-import { codeOf } from "./wholeFile.js"
+import { codeOf, makeDirectory } from "./wholeFile.js"
 
 /** The lock could not be had: somebody holds it all the time, or the file system does not let us. */
 export class LockFailed extends Data.TaggedError("LockFailed")<{
@@ -155,7 +155,7 @@ const leave = (path: string): Effect.Effect<void> =>
 const look = async (
   directory: string
 ): Promise<{ readonly highest: number /** All files there are. */; readonly others: ReadonlyArray<string> }> => {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectory(directory)
   const others = (await readdir(directory)).filter((name) => /^[1-9]\d{0,14}$|\.tmp$/.test(name))
   return { highest: Math.max(0, ...others.map(Number).filter(Number.isFinite)), others }
 }

@@ -13,7 +13,7 @@ export const version = 1
 export type Found =
   | { readonly _tag: "Absent" }
   /** The system does not let us. */
-  | { readonly _tag: "Unreadable" }
+  | { readonly _tag: "Unreadable"; readonly code: string }
   /** Nothing that one of us has written, or not the whole of it. */
   | { readonly _tag: "Corrupt" }
   /** Written by a later one of us: not to be touched. */
@@ -24,7 +24,9 @@ export type Found =
 export const read = (path: string, maxBytes: number): Effect.Effect<Found> =>
   Effect.tryPromise({ try: () => readText(path, maxBytes), catch: codeOf }).pipe(
     Effect.map(parse),
-    Effect.catchAll((code) => Effect.succeed<Found>({ _tag: code === "ENOENT" ? "Absent" : "Unreadable" }))
+    Effect.catchAll((code) =>
+      Effect.succeed<Found>(code === "ENOENT" ? { _tag: "Absent" } : { _tag: "Unreadable", code })
+    )
   )
 
 const readText = async (path: string, maxBytes: number): Promise<string> => {

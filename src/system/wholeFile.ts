@@ -54,7 +54,7 @@ const prepared = <A>(path: string, text: string, durable: boolean, place: (tempo
   Effect.uninterruptible(
     Effect.tryPromise({
       try: async () => {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+        await makeDirectory(dirname(path))
         const temporary = `${path}.${randomUUID()}.tmp`
         try {
           const file = await open(temporary, "wx", 0o600)
@@ -72,6 +72,20 @@ const prepared = <A>(path: string, text: string, durable: boolean, place: (tempo
       catch: codeOf
     })
   )
+
+/** Makes a directory for nobody but the user, and those above it, where they are not there. */
+export const makeDirectory = async (path: string): Promise<void> => {
+  const mode = 0o700
+  const parent = dirname(path)
+  try {
+    await mkdir(path, { recursive: true, mode })
+  } catch (error) {
+    // Node calls it missing as well where the file system does not let us: asked for one level at a time, it says why
+    if (codeOf(error) !== "ENOENT" || parent === path) throw error
+    await makeDirectory(parent)
+    await mkdir(path, { mode }).catch((reason) => (isThere(reason) ? undefined : Promise.reject(reason)))
+  }
+}
 
 /** What the system calls an error. */
 export const codeOf = (error: unknown): string =>

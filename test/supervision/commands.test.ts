@@ -190,6 +190,9 @@ describe("add and remove", () => {
       yield* failsWith(supervisor.add("a", local), "ServerExists")
       yield* failsWith(supervisor.add("b", { command: "x", timeout: -1 }), "InvalidConfig")
       yield* failsWith(supervisor.add("b", { enabled: true }), "InvalidConfig")
+      for (const name of ["", " a", "a\nb", "a\0b", "\ud800", "__proto__", "x".repeat(129)]) {
+        yield* failsWith(supervisor.add(name, local), "InvalidConfig")
+      }
       assert.lengthOf(yield* supervisor.servers, 1)
     })
   )

@@ -75,6 +75,27 @@ describe("pain 48: a secret of the config", () => {
     })
   )
 
+  it.scoped("is not told by a server that introduces itself with what it was given", () =>
+    Effect.gen(function* () {
+      const around: Setup["around"] = (connector) => ({
+        connect: (options) =>
+          Effect.map(connector.connect(options), (session) => ({
+            ...session,
+            info: {
+              ...session.info,
+              instructions: `Use ${canary} with care.`,
+              serverInfo: { name: `server of ${canary}`, version: "1", icons: [{ src: `https://x/?k=${canary}` }] }
+            }
+          }))
+      })
+      const { supervisor } = yield* watched({ servers: withSecrets }, { scripts, around }, () => Effect.void)
+      for (const { instructions, serverInfo, status } of yield* supervisor.servers) {
+        assert.match(instructions ?? "", /^Use .+ with care\.$/)
+        assert.deepInclude(status, { instructions, serverInfo })
+      }
+    })
+  )
+
   for (const name of names) {
     it.scoped(`is not told with a fault of the connector that holds it (${name})`, () =>
       Effect.gen(function* () {

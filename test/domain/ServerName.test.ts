@@ -1,0 +1,27 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as ServerName from "../../src/domain/ServerName.js"
+
+describe("the name of a server", () => {
+  it("is one line that can be seen and typed", () => {
+    for (const name of ["a", "my server", "größe", "a/b;c", "日本", "x".repeat(128)]) {
+      assert.deepStrictEqual(ServerName.issues(name), [], name)
+    }
+  })
+
+  for (const [name, found] of [
+    ["", "an empty name"],
+    ["  ", "an empty name"],
+    [" a", "a name with space around it"],
+    ["a\nb", "a name with characters that cannot be seen"],
+    ["a\u200bb", "a name with characters that cannot be seen"],
+    ["a\ud800", "a name with characters that cannot be seen"],
+    ["x".repeat(129), "a longer name"],
+    ["__proto__", "a name that is not to be used"]
+  ] as const) {
+    it(`is not ${JSON.stringify(name.slice(0, 20))}`, () => {
+      const [issue] = ServerName.issues(name)
+      assert.strictEqual(issue?.found, found)
+      assert.include(issue?.expected, "at most 128 characters")
+    })
+  }
+})
