@@ -93,7 +93,9 @@ export const layer = <R = never>(
 
       const sources = Sources.describe(where, Redacted.value(token))
       const { address } = Context.get(control, ControlServer.ControlServer)
-      const config = yield* Sources.present(sources, where)
+      const config = yield* Effect.sync(() => Sources.present(sources, where))
+      // before others can listen where we did, and be told our token
+      yield* Effect.addFinalizer(() => DaemonFile.end(stateDir, process.pid))
       yield* Daemon.announce(stateDir, { address, socket, config, sources })
       return Context.merge(context, control)
     })

@@ -37,7 +37,7 @@ export const locate = (host: Host = {}): Effect.Effect<Located> =>
     if (found._tag !== "Running") return found
     const key = yield* Effect.orElseSucceed(tokenIn(where.stateDir), () => Redacted.make(""))
     const ours = Sources.describe(where, Redacted.value(key))
-    return (yield* Sources.same(ours, found.daemon.sources, where))
+    return (yield* Effect.sync(() => Sources.same(ours, found.daemon.sources, where)))
       ? found
       : { _tag: "OtherFiles", daemon: found.daemon }
   })
@@ -54,6 +54,7 @@ export const connect = (
 ): Effect.Effect<ControlClient.ControlClient, ControlToken.TokenUnusable, Scope.Scope> =>
   Effect.flatMap(
     Effect.suspend(() => tokenIn(surroundings(host).stateDir)),
+    // never by its address where it has a socket: others can listen there once it does not
     (token) => ControlClient.make({ socket: daemon.socket, address: daemon.address, token })
   )
 

@@ -96,6 +96,10 @@ const catalog = HttpApiGroup.make("catalog")
       .setPayload(Payload.Call)
       .addSuccess(Protocol.CallToolResult)
       .addError(CallError)
+      .annotate(
+        OpenApi.Description,
+        'Calls a tool. With "Accept: text/event-stream": events named "progress" for each report of the server, then one named "result" or "error" whose data is what the answer would have been.'
+      )
   )
   .add(
     HttpApiEndpoint.get("resources", "/resources")

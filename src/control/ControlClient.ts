@@ -4,20 +4,23 @@
  * @since 0.1.0
  */
 import * as HttpApiClient from "@effect/platform/HttpApiClient"
+import { unsafeJson } from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as Errors from "../domain/Errors.js"
-import { LogLine } from "../domain/Protocol.js"
+import { CallToolResult, LogLine, Progress } from "../domain/Protocol.js"
 import { ServerEvent } from "../domain/ServerEvent.js"
 import { ControlApi } from "./ControlApi.js"
 import * as ControlError from "./ControlError.js"
 import * as NodeHttp from "./nodeHttp.js"
+import type { Call } from "./Payload.js"
 import { type Message, parse } from "./sse.js"
 
 /**
@@ -42,7 +45,14 @@ export interface Options {
 export type EventMessage =
   | { readonly _tag: "Event"; readonly id: string; readonly event: ServerEvent }
   | { readonly _tag: "Reset"; readonly id: string }
-  | { readonly _tag: "Skipped"; readonly id: string; readonly from: number; readonly to: number }
+  | {
+      readonly _tag: "Skipped"
+      readonly id: string
+      /** When the supervisor found out. */
+      readonly at: number
+      readonly from: number
+      readonly to: number
+    }
 
 /**
  * The answer is none of ours: something else listens there, or the connection broke.
@@ -57,6 +67,12 @@ export class UnknownAnswer extends Schema.TaggedError<UnknownAnswer>("mcp-superv
     return `no answer of a supervisor: ${this.detail}`
   }
 }
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export type CallError = StreamError | Errors.CallError
 
 /**
  * @since 0.1.0
@@ -84,12 +100,30 @@ export const make = (options: Options) =>
       ...derived,
       /** Events from now on; after an id, those that follow it. Ends when the supervisor does. */
       events: (after?: string): Stream.Stream<EventMessage, StreamError> =>
-        follow(http, "/events", after === undefined ? {} : { "last-event-id": after }).pipe(
-          Stream.mapEffect(toMessage)
+        follow(
+          http,
+          HttpClientRequest.get("/events", after === undefined ? {} : { headers: { "last-event-id": after } })
+        ).pipe(Stream.mapEffect(toMessage)),
+      /** Calls a tool, and says on the way how far it is. Whoever is interrupted cancels the call. */
+      call: (
+        tool: string,
+        payload: typeof Call.Type,
+        onProgress: (progress: Progress) => Effect.Effect<void>
+      ): Effect.Effect<CallToolResult, CallError> =>
+        follow(
+          http,
+          HttpClientRequest.post(`/tools/${encodeURIComponent(tool)}/call`, { body: unsafeJson(payload) })
+        ).pipe(
+          Stream.mapEffect((message) => toResult(message, onProgress)),
+          Stream.filterMap((result) => result),
+          Stream.runHead,
+          Effect.flatMap(
+            Option.match({ onNone: () => Effect.fail(unknown("it ended before the result")), onSome: Effect.succeed })
+          )
         ),
       /** What a server has written and writes. Ends when the server is removed or the supervisor ends. */
       logs: (server: string): Stream.Stream<LogLine, StreamError> =>
-        follow(http, `/servers/${encodeURIComponent(server)}/logs`, {}).pipe(
+        follow(http, HttpClientRequest.get(`/servers/${encodeURIComponent(server)}/logs`)).pipe(
           Stream.mapEffect(({ data }) => Effect.mapError(decodeLine(data), unknown))
         )
     }
@@ -103,11 +137,9 @@ export type ControlClient = Effect.Effect.Success<ReturnType<typeof make>>
 
 const follow = (
   http: HttpClient.HttpClient,
-  path: string,
-  headers: Readonly<Record<string, string>>
+  request: HttpClientRequest.HttpClientRequest
 ): Stream.Stream<Message, StreamError> => {
-  const request = HttpClientRequest.get(path, { headers: { ...headers, accept: "text/event-stream" } })
-  const opened = Effect.flatMap(http.execute(request), (response) =>
+  const opened = Effect.flatMap(http.execute(HttpClientRequest.accept(request, "text/event-stream")), (response) =>
     response.status === 200 ? Effect.succeed(response) : refused(response)
   )
   return parse(HttpClientResponse.stream(opened))
@@ -127,12 +159,34 @@ const unknown = (cause: unknown): UnknownAnswer => new UnknownAnswer({ detail: S
 
 const decodeLine = Schema.decode(Schema.parseJson(LogLine))
 const decodeEvent = Schema.decode(Schema.parseJson(ServerEvent))
+const decodeProgress = Schema.decode(Schema.parseJson(Progress))
+const decodeResult = Schema.decode(Schema.parseJson(CallToolResult))
+const decodeFailure = Schema.decode(Schema.parseJson(Schema.Union(...ControlError.callErrors)))
+
+/** The result, once it is there. */
+const toResult = (
+  { data, event }: Message,
+  onProgress: (progress: Progress) => Effect.Effect<void>
+): Effect.Effect<Option.Option<CallToolResult>, CallError> => {
+  switch (event) {
+    case "progress":
+      return Effect.as(Effect.flatMap(Effect.mapError(decodeProgress(data), unknown), onProgress), Option.none())
+    case "result":
+      return Effect.asSome(Effect.mapError(decodeResult(data), unknown))
+    case "error":
+      return Effect.flatMap(Effect.mapError(decodeFailure(data), unknown), (error) => Effect.fail(error))
+    default:
+      return Effect.succeedNone
+  }
+}
 
 const toMessage = ({ data, event, id = "" }: Message): Effect.Effect<EventMessage, UnknownAnswer> => {
   if (event === "reset") return Effect.succeed({ _tag: "Reset", id })
   return Effect.mapBoth(decodeEvent(data), {
     onFailure: unknown,
     onSuccess: (event) =>
-      event.type === "Skipped" ? { _tag: "Skipped", id, from: event.from, to: event.to } : { _tag: "Event", id, event }
+      event.type === "Skipped"
+        ? { _tag: "Skipped", id, at: event.at, from: event.from, to: event.to }
+        : { _tag: "Event", id, event }
   })
 }

@@ -4,12 +4,11 @@
  * @since 0.1.0
  */
 import { chmodSync } from "node:fs"
-import * as Http from "node:http"
-import type { ListenOptions, Socket } from "node:net"
+import { maxHeaderSize } from "node:http"
+import type { ListenOptions } from "node:net"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpRouter from "@effect/platform/HttpRouter"
-import type { HttpServer } from "@effect/platform/HttpServer"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -21,12 +20,12 @@ import type * as Scope from "effect/Scope"
 import type { McpAuth } from "../auth/McpAuth.js"
 import { defined } from "../domain/defined.js"
 import { McpSupervisor } from "../supervision/model.js"
-import { codeOf } from "../system/wholeFile.js"
 import * as ControlToken from "./ControlToken.js"
 import * as EventFeed from "./EventFeed.js"
 import * as Gate from "./Gate.js"
 import { guard } from "./guard.js"
 import * as Handlers from "./handlers.js"
+import { listen, type Listening } from "./listen.js"
 
 /**
  * @since 0.1.0
@@ -147,9 +146,6 @@ const platform = Layer.mergeAll(
   NodeHttpServer.layerContext
 )
 
-/** What is being answered when it ends has this long to come to its end. */
-const grace = "500 millis"
-
 /**
  * @since 0.1.0
  * @category layers
@@ -179,64 +175,29 @@ const make = (
     const context = yield* Layer.build(Layer.provideMerge(Handlers.layer(feed), platform))
     const routed = yield* HttpApiBuilder.httpApp.pipe(
       Effect.provide(context),
-      HttpRouter.withRouterConfig({ maxParamLength: Http.maxHeaderSize })
+      HttpRouter.withRouterConfig({ maxParamLength: maxHeaderSize })
     )
     const app: HttpApp.Default = guard({ policy, maxBody })(Effect.provide(routed, context))
 
-    const listening: Array<Http.Server> = []
-    const serve = (where: ListenOptions, named: string): Effect.Effect<HttpServer, ListenFailed, Scope.Scope> =>
-      Effect.gen(function* () {
-        const node = Http.createServer()
-        const server = yield* Effect.mapError(
-          NodeHttpServer.make(() => node, where),
-          (error) => new ListenFailed({ address: named, code: codeOf(error.cause) })
-        )
-        node.on("clientError", malformed)
-        // nobody else listens to what goes wrong later, such as too many open files
-        node.on("error", () => {})
-        yield* server.serve(app)
-        listening.push(node)
-        return server
-      })
-
+    const serve = (where: ListenOptions, named: string) =>
+      Effect.mapError(listen(app, where), (code) => new ListenFailed({ address: named, code }))
     const tcp = yield* serve({ host, port }, `${host}:${port}`)
+    const listening = [tcp]
     if (socket !== undefined) {
-      yield* serve({ path: socket }, socket)
+      listening.push(yield* serve({ path: socket }, socket))
       yield* Effect.ignore(Effect.try(() => chmodSync(socket, 0o600)))
     }
     // before anybody waits for connections to end
     yield* Effect.addFinalizer(() =>
-      Effect.zipRight(feed.end, Effect.forEach(listening, drain, { concurrency: "unbounded", discard: true }))
+      Effect.zipRight(
+        feed.end,
+        Effect.forEach(listening, ({ drain }) => drain, { concurrency: "unbounded", discard: true })
+      )
     )
     return { address: addressOf(host, tcp), epoch: feed.epoch, ...defined({ socket }) }
   })
 
-const addressOf = (host: string, { address }: HttpServer): string => {
-  const port = address._tag === "TcpAddress" ? address.port : 0
+const addressOf = (host: string, { address }: Listening): string => {
+  const port = typeof address === "object" && address !== null ? address.port : 0
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`
-}
-
-/** Takes nobody in any more, lets those who are being answered hear the answer, and then hangs up. */
-const drain = (node: Http.Server): Effect.Effect<void> =>
-  Effect.async<void>((resume) => {
-    node.close(() => resume(Effect.void))
-    node.closeIdleConnections()
-  }).pipe(
-    Effect.disconnect,
-    Effect.interruptible,
-    Effect.timeout(grace),
-    Effect.ignore,
-    Effect.zipRight(Effect.sync(() => node.closeAllConnections()))
-  )
-
-/** What is no HTTP at all is answered by hand. */
-const malformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-  const status = error.code === "HPE_HEADER_OVERFLOW" ? "431 Request Header Fields Too Large" : "400 Bad Request"
-  const body = JSON.stringify({
-    error: { tag: "BadRequest", message: "this is no HTTP request", detail: "", issues: [] }
-  })
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
-  )
 }

@@ -65,6 +65,8 @@ export class StateDirUnusable extends Schema.TaggedError<StateDirUnusable>("mcp-
   }
 }
 
+const lockIn = (stateDir: string): string => join(stateDir, "daemon.lock")
+
 /** Whoever is about to end may do so in the meantime. */
 const patience = "250 millis"
 
@@ -76,7 +78,7 @@ const patience = "250 millis"
  */
 export const hold = (stateDir: string): Effect.Effect<void, AlreadyRunning | StateDirUnusable, Scope.Scope> =>
   Effect.gen(function* () {
-    const lock = yield* FileLock.make(join(stateDir, "daemon.lock"), { patience })
+    const lock = yield* FileLock.make(lockIn(stateDir), { patience })
     const held = yield* Deferred.make<void, FileLock.LockFailed>()
     yield* lock.withLock(Effect.zipRight(Deferred.succeed(held, undefined), Effect.never)).pipe(
       Effect.catchAll((failure) => Deferred.fail(held, failure)),
@@ -86,6 +88,15 @@ export const hold = (stateDir: string): Effect.Effect<void, AlreadyRunning | Sta
     const before = yield* DaemonFile.find(stateDir)
     if (before._tag === "Newer") return yield* new StateDirUnusable({ stateDir, code: "newer" })
   })
+
+/**
+ * Who has claimed the directory, dead or alive, also one that has only begun and cannot be asked yet.
+ *
+ * @since 0.1.0
+ * @category claiming
+ */
+export const holder = (stateDir: string): Effect.Effect<ProcessIdentity.Identity | undefined> =>
+  FileLock.holder(lockIn(stateDir))
 
 const explain = (
   stateDir: string,

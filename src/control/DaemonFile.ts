@@ -56,7 +56,9 @@ export const DaemonFile = Schema.Struct({
   /** The revision of the API. */
   api: Schema.Finite,
   /** Epoch milliseconds. */
-  startedAt: Schema.Finite
+  startedAt: Schema.Finite,
+  /** Whether it has begun to end: it listens no longer, and others may where it did. Defaults to false. */
+  isEnding: Schema.optional(Schema.Boolean)
 }).annotations({ identifier: "DaemonFile" })
 
 /**
@@ -76,15 +78,20 @@ const maxBytes = 1024 * 1024
 const decode = Schema.decodeUnknownOption(DaemonFile)
 
 /**
- * Who supervises there: nobody, somebody, somebody whose API is another, or somebody of a later version of this program, of
+ * Who supervises there: nobody, somebody, somebody who is about to end, somebody whose API is another, or somebody of a later version of this program, of
  * whom nothing more is known. What a process has left that is dead counts as nobody.
  *
  * @since 0.1.0
  * @category models
  */
 export type Found =
-  | { readonly _tag: "Nobody" }
+  | {
+      readonly _tag: "Nobody"
+      /** What the system calls it, if it does not let us look. */
+      readonly hidden?: string
+    }
   | { readonly _tag: "Running"; readonly daemon: DaemonFile }
+  | { readonly _tag: "Ending"; readonly daemon: DaemonFile }
   | { readonly _tag: "OtherApi"; readonly daemon: DaemonFile }
   | { readonly _tag: "Newer" }
 
@@ -96,11 +103,13 @@ export const find = (stateDir: string): Effect.Effect<Found> =>
   Effect.gen(function* () {
     const found = yield* StateFile.read(fileIn(stateDir), maxBytes)
     if (found._tag === "Newer") return { _tag: "Newer" }
+    if (found._tag === "Unreadable") return { _tag: "Nobody", hidden: found.code }
     const daemon = found._tag === "Found" ? decode(found.content) : Option.none()
     if (Option.isNone(daemon)) return { _tag: "Nobody" }
     // of whom nothing can be known, the connection will tell
     const liveness = yield* ProcessIdentity.isAlive(daemon.value.identity)
     if (liveness === "dead") return { _tag: "Nobody" }
+    if (daemon.value.isEnding === true) return { _tag: "Ending", daemon: daemon.value }
     return { _tag: daemon.value.api === revision ? "Running" : "OtherApi", daemon: daemon.value }
   })
 
@@ -116,6 +125,19 @@ export const write = (stateDir: string, daemon: DaemonFile): Effect.Effect<void,
     const found = yield* StateFile.read(path, maxBytes)
     if (found._tag === "Newer") return yield* Effect.fail("newer")
     yield* StateFile.write(path, `${JSON.stringify(daemon, undefined, 2)}\n`)
+  })
+
+/**
+ * Says that this process begins to end. Where that cannot be written, nothing is said of it any more.
+ *
+ * @since 0.1.0
+ * @category files
+ */
+export const end = (stateDir: string, pid: number): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const found = yield* find(stateDir)
+    if (found._tag !== "Running" || found.daemon.pid !== pid) return
+    yield* Effect.catchAll(write(stateDir, { ...found.daemon, isEnding: true }), () => remove(stateDir, pid))
   })
 
 /**

@@ -20,7 +20,9 @@ export interface EventFeed {
   readonly epoch: string
   /** What follows the event that a reader saw last, or what comes from now on. */
   readonly after: (lastEventId: string | undefined) => Stream.Stream<Uint8Array>
-  /** Texts as a stream of bytes that shows that it lives, and ends with the feed. */
+  /** Texts as a stream of bytes that shows that it lives. */
+  readonly alive: (texts: Stream.Stream<string>) => Stream.Stream<Uint8Array>
+  /** The same, for texts that know no end of their own: it ends with the feed. */
   readonly stream: (texts: Stream.Stream<string>) => Stream.Stream<Uint8Array>
   /** Ends all streams. */
   readonly end: Effect.Effect<void>
@@ -42,20 +44,20 @@ export const make = (
       )
     )
 
-    const stream = (texts: Stream.Stream<string>) =>
+    const alive = (texts: Stream.Stream<string>) =>
       texts.pipe(
         Stream.merge(Stream.fromSchedule(Schedule.spaced(heartbeat)).pipe(Stream.as(Sse.comment("alive"))), {
           haltStrategy: "left"
         }),
         // the head is sent with the first byte
         (rest) => Stream.concat(Stream.make(Sse.comment("hello")), rest),
-        Stream.interruptWhenDeferred(ended),
-        Stream.mapChunks((parts) => Chunk.of(Buffer.from(Chunk.join(parts, ""))))
+        Stream.mapChunks((parts) => Chunk.of<Uint8Array>(Buffer.from(Chunk.join(parts, ""))))
       )
+    const stream = (texts: Stream.Stream<string>) => Stream.interruptWhenDeferred(alive(texts), ended)
 
     const after = (lastEventId: string | undefined) =>
       Stream.suspend(() => {
-        const position = lastEventId === undefined ? latest : positionIn(lastEventId, epoch)
+        const position = lastEventId === undefined ? latest : positionIn(lastEventId, epoch, latest)
         const start = position ?? latest
         const id = `${epoch}-${start}`
         const greeting =
@@ -69,13 +71,13 @@ export const make = (
         return stream(Stream.concat(Stream.make(greeting), events))
       })
 
-    return { epoch, after, stream, end: Effect.asVoid(Deferred.succeed(ended, undefined)) }
+    return { epoch, after, alive, stream, end: Effect.asVoid(Deferred.succeed(ended, undefined)) }
   })
 
-/** The number of an event of ours. Nothing, if the id is of another run, or of nobody. */
-export const positionIn = (id: string, epoch: string): number | undefined => {
+/** The number of an event of ours. Nothing, if the id is of another run, or of nobody, or of one that is still to come. */
+export const positionIn = (id: string, epoch: string, latest: number): number | undefined => {
   const [, prefix, number] = /^([0-9a-f]+)-(\d{1,15})$/.exec(id) ?? []
-  return prefix === epoch ? Number(number) : undefined
+  return prefix === epoch && Number(number) <= latest ? Number(number) : undefined
 }
 
 const encode = Schema.encodeSync(Schema.parseJson(ServerEvent))

@@ -33,7 +33,7 @@ export const Add = Schema.Struct({
   config: Entry,
   /** Writes it into a config file as well. Defaults to false: the server is there as long as the supervisor runs. */
   persist: Schema.optional(Schema.Boolean)
-}).annotations({ identifier: "AddServer", parseOptions: { onExcessProperty: "error" } })
+}).annotations({ identifier: "AddServer" })
 
 /**
  * What the browser brought back: the parameters, or the address with them.
@@ -79,6 +79,8 @@ const Arguments = Schema.Record({ key: Schema.String, value: Schema.Unknown })
  * @category requests
  */
 export const Call = Schema.Struct({
+  /** Makes the name in the path the one that this server knows. Defaults to none: it is a public name. */
+  server: Schema.optional(Schema.String),
   /** Defaults to none. */
   arguments: Schema.optional(Arguments),
   options: Schema.optional(

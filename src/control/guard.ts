@@ -2,7 +2,6 @@
  * What stands around the whole API: it lets in who may come in, reads bodies, and says no in one voice.
  */
 import type * as HttpApp from "@effect/platform/HttpApp"
-import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
 import { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as HttpServerError from "@effect/platform/HttpServerError"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
@@ -30,19 +29,33 @@ export const guard =
       if (Gate.isPreflight(policy, request.method, request.headers)) {
         return HttpServerResponse.empty({ headers: Gate.allowances })
       }
-      const refusal = Gate.refuse(policy, request.headers)
+      const refusal = Gate.refuse(policy, request.headers) ?? ambiguous(request)
       if (refusal !== undefined) return yield* refusal
       const route = yield* match(request.method, request.url)
       const body = yield* bodyOf(request, route, maxBody)
-      return yield* Effect.provideService(app, HttpServerRequest, withBody(request, body))
+      return yield* Effect.provideService(app, HttpServerRequest, understood(request, body))
     }).pipe(
       Effect.catchAllCause((cause) =>
-        Cause.isInterruptedOnly(cause) ? Effect.failCause(cause as Cause.Cause<never>) : answerCause(cause)
+        Cause.isInterruptedOnly(cause)
+          ? Effect.failCause(cause as Cause.Cause<never>)
+          : Effect.zipLeft(answerCause(cause), dismissed)
       ),
       Effect.zipWith(HttpServerRequest, (answer, { headers }) =>
         HttpServerResponse.setHeaders(answer, { ...always, ...Gate.sharing(policy, headers) })
       )
     )
+
+/** Node hears only the first of several hosts; others may hear another. */
+const ambiguous = (request: HttpServerRequest): ControlError.Forbidden | undefined => {
+  const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
+  const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host")
+  return hosts.length > 1 ? new ControlError.Forbidden({ header: "host" }) : undefined
+}
+
+/** Who was refused has nothing more to say. */
+const dismissed = Effect.flatMap(HttpServerRequest, (request) =>
+  Body.dismiss(NodeHttpServerRequest.toIncomingMessage(request))
+)
 
 /** What is answered is of the moment, for whoever asked, and nothing that a browser should make something of. */
 const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
@@ -58,7 +71,8 @@ const bodyOf = (
     if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? "")) {
       return yield* new ControlError.UnsupportedMediaType()
     }
-    const text = yield* Body.read(NodeHttpServerRequest.toIncomingMessage(request), limit)
+    const proceed = () => NodeHttpServerRequest.toServerResponse(request).writeContinue()
+    const text = yield* Body.read(NodeHttpServerRequest.toIncomingMessage(request), { limit, proceed })
     const body = yield* Body.parse(text)
     if (method === "POST" && path === "/mcp" && isJsonRpc(body)) {
       return yield* new ControlError.BadRequest({ detail: "the MCP endpoint is /gateway", issues: [] })
@@ -80,9 +94,10 @@ const checked = (
 const isJsonRpc = (body: unknown): boolean =>
   (Array.isArray(body) ? body : [body]).some((message) => Predicate.hasProperty(message, "jsonrpc"))
 
-/** The same request, whose body was read. */
-const withBody = (request: HttpServerRequest, body: unknown): HttpServerRequest =>
+/** The same request, whose body was read. To the router, a semicolon ends a path; it is part of it. */
+const understood = (request: HttpServerRequest, body: unknown): HttpServerRequest =>
   Object.create(request, {
+    url: { value: request.url.replaceAll(";", "%3B") },
     json: { value: Effect.succeed(body) },
     headers: { value: { ...request.headers, "content-type": "application/json" } }
   }) as HttpServerRequest
@@ -94,7 +109,6 @@ const encode = Schema.encodeSync(Refusal)
 const answerCause = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const error = Cause.squash(cause)
   if (isRefusal(error)) return Effect.succeed(answer(error))
-  if (error instanceof HttpApiDecodeError) return Effect.succeed(answer(undecodable(error)))
   if (error instanceof HttpServerError.RouteNotFound) {
     return Effect.succeed(answer(new ControlError.RouteNotFound({ path: error.request.url })))
   }
@@ -105,17 +119,6 @@ const answerCause = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerRespo
     answer(new ControlError.InternalError())
   )
 }
-
-/** The built-in words repeat what was sent. */
-const undecodable = ({ issues }: HttpApiDecodeError): ControlError.BadRequest =>
-  new ControlError.BadRequest({
-    detail: "the address is not what this route takes",
-    issues: issues.map(({ message, path }) => ({
-      path: path.map((step) => (typeof step === "number" ? step : String(step))),
-      expected: message.replace(/, actual .*$/s, "").replace(/^Expected /, ""),
-      found: "something else"
-    }))
-  })
 
 const answer = (refusal: ControlError.Refusal): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.unsafeJson(encode(refusal), {

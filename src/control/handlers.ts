@@ -3,12 +3,14 @@
  */
 import type * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Mailbox from "effect/Mailbox"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -16,13 +18,15 @@ import * as Stream from "effect/Stream"
 import { McpAuth } from "../auth/McpAuth.js"
 import { toMillis } from "../domain/ServerConfig/Input.js"
 import { defined } from "../domain/defined.js"
-import { LogLine } from "../domain/Protocol.js"
+import type * as Errors from "../domain/Errors.js"
+import { CallToolResult, LogLine, Progress } from "../domain/Protocol.js"
 import type * as ServerConfig from "../domain/ServerConfig.js"
 import type { ServerStatus } from "../domain/ServerStatus.js"
 import { version } from "../domain/version.js"
-import { McpSupervisor } from "../supervision/model.js"
+import { type CallOptions, McpSupervisor } from "../supervision/model.js"
 import { ConfigAccess } from "./ConfigAccess.js"
 import { ControlApi, revision } from "./ControlApi.js"
+import { callErrors } from "./ControlError.js"
 import type { EventFeed } from "./EventFeed.js"
 import { render } from "./metricsText.js"
 import type * as Payload from "./Payload.js"
@@ -113,13 +117,15 @@ const servers = (feed: EventFeed) =>
             yield* supervisor.server(path.name)
             // whoever is removed while it is read has nothing more to say
             const lines = Stream.catchAll(supervisor.logs(path.name), () => Stream.empty)
-            if (!(request.headers.accept ?? "").includes("text/event-stream")) return yield* keptOf(lines)
+            if (!wantsEvents(request)) return yield* keptOf(lines)
             const texts = Stream.map(lines, (line) => Sse.render({ event: "log", data: encodeLine(line) }))
             return eventStream(feed.stream(texts))
           })
         )
     })
   )
+
+const wantsEvents = ({ headers }: HttpServerRequest): boolean => /text\/event-stream/i.test(headers.accept ?? "")
 
 const encodeLines = Schema.encodeSync(Schema.Array(LogLine))
 
@@ -156,30 +162,67 @@ const waitForLines = "25 millis"
 const eventStream = (body: Stream.Stream<Uint8Array>): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.stream(body, { contentType: "text/event-stream", headers: { "x-accel-buffering": "no" } })
 
-const catalog = HttpApiBuilder.group(ControlApi, "catalog", (handlers) =>
-  Effect.gen(function* () {
-    const supervisor = yield* McpSupervisor
-    const catalogOf = ({ agent }: { readonly agent?: string | undefined }) =>
-      agent === undefined ? supervisor.catalog : supervisor.catalogFor(agent)
-    return handlers
-      .handle("tools", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ tools }) => tools))
-      .handle("resources", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ resources }) => resources))
-      .handle("resourceTemplates", ({ urlParams }) =>
-        Effect.map(catalogOf(urlParams), ({ resourceTemplates }) => resourceTemplates)
-      )
-      .handle("prompts", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ prompts }) => prompts))
-      .handle("call", ({ path, payload }) => {
-        const { idleTimeout, totalTimeout, waitForReady, ...options } = payload.options ?? {}
-        const durations = { idleTimeout, totalTimeout, waitForReady }
-        const millis = Object.fromEntries(
-          Object.entries(durations).flatMap(([key, value]) => (value === undefined ? [] : [[key, toMillis(value)]]))
+const catalog = (feed: EventFeed) =>
+  HttpApiBuilder.group(ControlApi, "catalog", (handlers) =>
+    Effect.gen(function* () {
+      const supervisor = yield* McpSupervisor
+      const catalogOf = ({ agent }: { readonly agent?: string | undefined }) =>
+        agent === undefined ? supervisor.catalog : supervisor.catalogFor(agent)
+      return handlers
+        .handle("tools", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ tools }) => tools))
+        .handle("resources", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ resources }) => resources))
+        .handle("resourceTemplates", ({ urlParams }) =>
+          Effect.map(catalogOf(urlParams), ({ resourceTemplates }) => resourceTemplates)
         )
-        return supervisor.callTool(path.name, payload.arguments, { ...options, ...millis })
-      })
-      .handle("read", ({ payload }) => supervisor.readResource(payload.server, payload.uri))
-      .handle("prompt", ({ payload }) => supervisor.getPrompt(payload.server, payload.name, payload.arguments))
-  })
-)
+        .handle("prompts", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ prompts }) => prompts))
+        .handle("call", ({ path, payload, request }) => {
+          const { idleTimeout, totalTimeout, waitForReady, ...options } = payload.options ?? {}
+          const durations = { idleTimeout, totalTimeout, waitForReady }
+          const millis = Object.fromEntries(
+            Object.entries(durations).flatMap(([key, value]) => (value === undefined ? [] : [[key, toMillis(value)]]))
+          )
+          const { arguments: args, server } = payload
+          const call = (onProgress?: OnProgress) => {
+            const all = { ...options, ...millis, onProgress }
+            return server === undefined
+              ? supervisor.callTool(path.name, args, all)
+              : supervisor.callServerTool(server, path.name, args, all)
+          }
+          return wantsEvents(request) ? Effect.succeed(eventStream(feed.alive(reported(call)))) : call()
+        })
+        .handle("read", ({ payload }) => supervisor.readResource(payload.server, payload.uri))
+        .handle("prompt", ({ payload }) => supervisor.getPrompt(payload.server, payload.name, payload.arguments))
+    })
+  )
+
+type OnProgress = NonNullable<CallOptions["onProgress"]>
+
+/** Reports that are kept for somebody who reads slowly. Older ones are of no use to anybody. */
+const maxReports = 16
+
+/** A call as a stream: how far it is, then what came of it. Whoever hangs up cancels it. */
+const reported = (
+  call: (onProgress: OnProgress) => Effect.Effect<CallToolResult, Errors.CallError>
+): Stream.Stream<string> =>
+  Stream.unwrapScoped(
+    Effect.gen(function* () {
+      const texts = yield* Mailbox.make<string>({ capacity: maxReports, strategy: "sliding" })
+      const tell = (event: string, data: string) => Effect.asVoid(texts.offer(Sse.render({ event, data })))
+      yield* call((progress) => tell("progress", encodeProgress(progress))).pipe(
+        Effect.matchEffect({
+          onFailure: (error) => tell("error", encodeFailure(error)),
+          onSuccess: (result) => tell("result", encodeResult(result))
+        }),
+        Mailbox.into(texts),
+        Effect.forkScoped
+      )
+      return Mailbox.toStream(texts)
+    })
+  )
+
+const encodeProgress = Schema.encodeSync(Schema.parseJson(Progress))
+const encodeFailure = Schema.encodeSync(Schema.parseJson(Schema.Union(...callErrors)))
+const encodeResult = Schema.encodeSync(Schema.parseJson(CallToolResult))
 
 const config = HttpApiBuilder.group(ControlApi, "config", (handlers) =>
   Effect.gen(function* () {
@@ -209,4 +252,7 @@ const system = (feed: EventFeed) =>
 export const layer = (feed: EventFeed): Layer.Layer<HttpApi.Api, never, McpSupervisor | McpAuth> =>
   // the compiler finds nothing missing here, the diagnostics something unknown
   // @effect-diagnostics-next-line missingLayerContext:off
-  Layer.provide(HttpApiBuilder.api(ControlApi), Layer.mergeAll(mcp, auth, servers(feed), catalog, config, system(feed)))
+  Layer.provide(
+    HttpApiBuilder.api(ControlApi),
+    Layer.mergeAll(mcp, auth, servers(feed), catalog(feed), config, system(feed))
+  )

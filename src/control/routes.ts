@@ -15,10 +15,12 @@ export interface Route {
   readonly path: string
   /** Checks a body; absent where none is taken. */
   readonly check?: ((body: unknown) => Findings["issues"]) | undefined
+  /** Checks what follows the question mark; absent where nothing is taken. */
+  readonly checkQuery?: ((query: unknown) => Findings["issues"]) | undefined
 }
 
 const checking = (schema: Schema.Schema<unknown>) => {
-  const decode = Schema.decodeUnknownEither(schema, { errors: "all" })
+  const decode = Schema.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })
   return (body: unknown) =>
     Either.match(decode(body), { onLeft: ({ issue }) => issuesOf(findingsOf(issue)), onRight: () => [] })
 }
@@ -38,9 +40,14 @@ export const routes: ReadonlyArray<Route> = (() => {
     onGroup: () => {},
     onEndpoint: ({ endpoint }) => {
       const { method, path } = endpoint
-      const payload = endpoint.payloadSchema as unknown as Option.Option<Schema.Schema<unknown>>
-      const check = Option.getOrUndefined(Option.map(payload, checking))
-      found.push({ method, path, check })
+      const checkOf = (schema: unknown) =>
+        Option.getOrUndefined(Option.map(schema as Option.Option<Schema.Schema<unknown>>, checking))
+      found.push({
+        method,
+        path,
+        check: checkOf(endpoint.payloadSchema),
+        checkQuery: checkOf(endpoint.urlParamsSchema)
+      })
     }
   })
   return found
@@ -62,9 +69,24 @@ export const match = (
   const exact = candidates.filter((route) => route.path === path)
   const meant = exact.length > 0 ? exact : candidates
   const found = meant.find((route) => route.method === method)
-  return found === undefined
-    ? Either.left(new MethodNotAllowed({ method, allow: meant.map((route) => route.method) }))
-    : Either.right(found)
+  if (found === undefined) {
+    return Either.left(new MethodNotAllowed({ method, allow: meant.map((route) => route.method) }))
+  }
+  const issues = found.checkQuery?.(queryOf(url)) ?? []
+  return issues.length === 0
+    ? Either.right(found)
+    : Either.left(new BadRequest({ detail: "the address is not what this route takes", issues }))
+}
+
+/** What is given more than once is a list. */
+const queryOf = (url: string): Readonly<Record<string, string | ReadonlyArray<string>>> => {
+  const given = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
+  return Object.fromEntries(
+    Array.from(new Set(given.keys()), (key) => {
+      const [value = "", ...more] = given.getAll(key)
+      return [key, more.length === 0 ? value : [value, ...more]]
+    })
+  )
 }
 
 const pathOf = (url: string): string => {

@@ -19,7 +19,7 @@ const verdict = (headers: Gate.Headers, bound?: string, further?: ReadonlyArray<
 }
 
 describe("who may come in", () => {
-  it("answers to the names of this machine only", () => {
+  it("pain 56: answers to the names of this machine only", () => {
     for (const host of ["127.0.0.1:7444", "localhost", "LocalHost:1", "[::1]:7444", "127.1.2.3"]) {
       assert.strictEqual(verdict({ host, authorization }), "in", host)
     }

@@ -99,9 +99,10 @@ describe("server-sent events", () => {
   )
 
   it("have ids that mean something in one run only", () => {
-    assert.strictEqual(positionIn("ab12-7", "ab12"), 7)
+    assert.strictEqual(positionIn("ab12-7", "ab12", 7), 7)
+    assert.isUndefined(positionIn("ab12-8", "ab12", 7))
     for (const id of ["ab13-7", "ab12", "ab12-", "ab12--7", "7", "", "ab12-7-7", "ab12-9999999999999999"]) {
-      assert.isUndefined(positionIn(id, "ab12"), id)
+      assert.isUndefined(positionIn(id, "ab12", 99), id)
     }
   })
 })

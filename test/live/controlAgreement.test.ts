@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, FastCheck as fc, Logger } from "effect"
+import { Effect, FastCheck as fc, Logger, type Scope } from "effect"
 import { listed } from "../../src/cli/quickList.js"
 import { surroundings } from "../../src/config/Host.js"
 import { describe as sourcesOf } from "../../src/config/sources.js"
@@ -18,9 +18,11 @@ import { controlled, local, temporary, token } from "./support/control.js"
 
 const names = ["one", "two", "three"] as const
 
-const server = { ...local, timeout: 2000, restart: { base: 1, cap: 5, maxRestarts: "none" } } as const
+const server = { ...local, timeout: 200, restart: { base: 50, cap: 50, maxRestarts: "none" } } as const
 
-const transitions = ["connect", "disconnect", "restart", "enable", "disable", "crash", "fail", "remove", "add"] as const
+const steps = ["connect", "disconnect", "restart", "enable", "disable", "remove"] as const
+
+const transitions = [...steps, "add", "crash", "fail", "hang"] as const
 
 const history = fc.sample(fc.record({ name: fc.constantFrom(...names), what: fc.constantFrom(...transitions) }), {
   seed: 7,
@@ -68,7 +70,7 @@ describe("the library, the API and the command line", () => {
           index: number,
           name: string,
           what: (typeof transitions)[number]
-        ): Effect.Effect<unknown, unknown> => {
+        ): Effect.Effect<unknown, unknown, Scope.Scope> => {
           const path = { name }
           switch (what) {
             case "crash":
@@ -79,6 +81,11 @@ describe("the library, the API and the command line", () => {
               return Effect.zipRight(
                 controls.script(name, [FakeConnector.fail(new Errors.SessionLost({ server: name })), open]),
                 supervisor.restart(name)
+              )
+            case "hang":
+              return Effect.zipRight(
+                controls.script(name, [FakeConnector.hang, open]),
+                Effect.forkScoped(supervisor.restart(name))
               )
             case "add":
               return index % 2 === 0
@@ -123,7 +130,7 @@ describe("the library, the API and the command line", () => {
           yield* Effect.exit(move(index, name, what))
           for (const { status } of yield* compare(index)) seen.add(status.status)
         }
-        assert.includeMembers([...seen], ["connected", "disabled"])
+        assert.includeMembers([...seen], ["connected", "connecting", "failed", "disabled"])
       }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger))),
     120_000
   )

@@ -17,7 +17,7 @@ import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import type * as ConfigFiles from "../../src/config/ConfigFiles.js"
 import * as Control from "../../src/Control.js"
 import { McpSupervisor } from "../../src/supervision/model.js"
-import { temporary } from "./support/control.js"
+import { ask, temporary } from "./support/control.js"
 import { program } from "./support/program.js"
 
 const quiet = Logger.remove(Logger.defaultLogger)
@@ -50,7 +50,7 @@ afterAll(() => rmSync(own, { recursive: true, force: true }))
 const entry = { command: "some-server", enabled: false }
 
 describe("the one supervisor of a state directory", () => {
-  it.scopedLive("can be found, asked by its socket, and is gone at its end", () =>
+  it.scopedLive("pain 56: can be found, asked by a socket that is its user's alone, and is gone at its end", () =>
     Effect.gen(function* () {
       const host = yield* place
       assert.deepStrictEqual(yield* Control.locate(host), { _tag: "Nobody" })
@@ -71,7 +71,7 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("keeps its token, and does not take what is none", () =>
+  it.scopedLive("pain 56: keeps its token in a file that is its user's alone, and takes nothing that is none", () =>
     Effect.gen(function* () {
       const host = yield* place
       yield* Effect.scoped(start(host))
@@ -93,6 +93,22 @@ describe("the one supervisor of a state directory", () => {
       const error = yield* Effect.flip(start(host))
       assert.strictEqual(error._tag, "TokenUnusable")
       assert.include(error.message, "remove it")
+    })
+  )
+
+  it.scopedLive("pain 56: has another token after the file was deleted, and the old one opens nothing", () =>
+    Effect.gen(function* () {
+      const host = yield* place
+      yield* Effect.scoped(start(host))
+      const file = join(host.stateDir, "control-token")
+      const old = readFileSync(file, "utf8").trim()
+      rmSync(file)
+      const { server } = yield* start(host)
+      const status = (token: string) =>
+        Effect.map(ask(server, "/health", { headers: { authorization: `Bearer ${token}` } }), (answer) => answer.status)
+      assert.strictEqual(yield* status(old), 401)
+      assert.strictEqual(yield* status(readFileSync(file, "utf8").trim()), 200)
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
     })
   )
 
@@ -170,22 +186,24 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("has its socket elsewhere if the directory is too deep, and no name is cut off", () =>
-    Effect.gen(function* () {
-      const { cwd } = yield* place
-      const host = { cwd, stateDir: join(cwd, "d".repeat(100), "state") }
-      yield* start(host)
-      const daemon = yield* running(host)
-      assert.isAtMost(Buffer.byteLength(daemon.socket!), 103)
-      assert.isFalse(daemon.socket!.startsWith(host.stateDir))
-      assert.strictEqual(statSync(join(daemon.socket!, "..")).mode & 0o777, 0o700)
-      const client = yield* Control.connect(daemon, host)
-      assert.strictEqual((yield* client.system.health({})).api, 1)
-      assert.deepStrictEqual(
-        readdirSync(cwd).filter((name) => name !== "d".repeat(100)),
-        []
-      )
-    })
+  it.scopedLive(
+    "pain 56: has its socket in another directory of its own if the directory is too deep, and no name is cut off",
+    () =>
+      Effect.gen(function* () {
+        const { cwd } = yield* place
+        const host = { cwd, stateDir: join(cwd, "d".repeat(100), "state") }
+        yield* start(host)
+        const daemon = yield* running(host)
+        assert.isAtMost(Buffer.byteLength(daemon.socket!), 103)
+        assert.isFalse(daemon.socket!.startsWith(host.stateDir))
+        assert.strictEqual(statSync(join(daemon.socket!, "..")).mode & 0o777, 0o700)
+        const client = yield* Control.connect(daemon, host)
+        assert.strictEqual((yield* client.system.health({})).api, 1)
+        assert.deepStrictEqual(
+          readdirSync(cwd).filter((name) => name !== "d".repeat(100)),
+          []
+        )
+      })
   )
 
   it.scopedLive("is for those who would find the same config files", () =>
@@ -241,6 +259,56 @@ describe("the one supervisor of a state directory", () => {
       const trusted = yield* client.config.trust({ payload: { file: project } })
       assert.deepStrictEqual(trusted.files, [{ file: project, servers: ["theirs"] }])
       assert.deepInclude((yield* supervisor.server("theirs")).status, { status: "disabled", by: "config" })
+    })
+  )
+
+  it.scopedLive("forgets a server of a config file only until the files are read again", () =>
+    Effect.gen(function* () {
+      const host = yield* place
+      const file = join(host.cwd, "own.json")
+      const write = (...names: ReadonlyArray<string>) =>
+        writeFileSync(file, JSON.stringify({ mcp: Object.fromEntries(names.map((name) => [name, entry])) }))
+      write("one", "two")
+      const { supervisor } = yield* start({ ...host, files: [file] })
+      const client = yield* Control.connect(yield* running({ ...host, files: [file] }), host)
+      const isOurs = (name: string) => name === "one" || name === "two"
+      const names = Effect.map(client.mcp.list({}), (all) => Object.keys(all).filter(isOurs).sort())
+      const remove = client.mcp.remove({ path: { name: "one" } })
+      assert.deepInclude(yield* remove, { status: "disabled", by: "command" })
+      assert.deepStrictEqual(yield* names, ["two"])
+      assert.strictEqual((yield* Effect.flip(remove))._tag, "ServerNotFound")
+      // the file was not touched: it says what it said before
+      assert.include(readFileSync(file, "utf8"), '"one"')
+      const again = yield* client.config.reload({})
+      assert.deepStrictEqual([again.start, again.keep.filter(isOurs)], [["one"], ["two"]])
+      assert.deepStrictEqual(yield* names, ["one", "two"])
+      const back = yield* supervisor.server("one")
+      assert.strictEqual(back.origin, "config")
+      assert.deepInclude(back.status, { status: "disabled", by: "config" })
+      // another one under its name gives way
+      yield* remove
+      yield* client.mcp.add({ payload: { name: "one", config: entry } })
+      assert.strictEqual((yield* supervisor.server("one")).origin, "dynamic")
+      yield* client.config.reload({})
+      assert.strictEqual((yield* supervisor.server("one")).origin, "config")
+      // one that was removed there as well stays away
+      yield* remove
+      write("two")
+      assert.deepStrictEqual((yield* client.config.reload({})).start, [])
+      assert.deepStrictEqual(yield* names, ["two"])
+    })
+  )
+
+  it.scopedLive("forgets one that was added while it ran for good", () =>
+    Effect.gen(function* () {
+      const host = yield* place
+      yield* start(host)
+      const client = yield* Control.connect(yield* running(host), host)
+      yield* client.mcp.add({ payload: { name: "guest", config: entry } })
+      yield* client.mcp.remove({ path: { name: "guest" } })
+      const plan = yield* client.config.reload({})
+      assert.notInclude([...plan.start, ...plan.keep], "guest")
+      assert.notProperty(yield* client.mcp.list({}), "guest")
     })
   )
 

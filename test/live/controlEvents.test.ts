@@ -1,21 +1,27 @@
+import { writeFileSync } from "node:fs"
 import * as Http from "node:http"
 import { connect, type Socket } from "node:net"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Logger, Option, Scope, Stream } from "effect"
+import * as Running from "../../src/cli/Running.js"
 import type { EventMessage } from "../../src/control/ControlClient.js"
 import type { ServerEvent } from "../../src/domain/ServerEvent.js"
 import * as Ring from "../../src/supervision/Ring.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
-import { controlled, local, token } from "./support/control.js"
+import { controlled, local, temporary, token } from "./support/control.js"
 
 const quiet = Logger.remove(Logger.defaultLogger)
+
+/** When a reader is told that it missed something. */
+const foundOut = 1_700_000_000_000
 
 /** A supervisor whose events are made by hand. */
 const handmade = (control = {}, capacity = 100) =>
   Effect.gen(function* () {
     const ring = Ring.make<ServerEvent>({
       capacity,
-      missed: (from, to) => ({ seq: to, at: 0, type: "Skipped", from, to })
+      missed: (from, to) => ({ seq: to, at: foundOut, type: "Skipped", from, to })
     })
     const publish = (text = "some:uri") =>
       ring.push({ seq: ring.next(), at: 0, type: "ResourceUpdated", server: "one", uri: text })
@@ -100,7 +106,34 @@ describe("the event stream", () => {
       for (let count = 0; count < 30; count++) publish()
       const found = Array.from(yield* Stream.runCollect(Stream.take(client.events(`${server.epoch}-5`), 11)))
       assert.deepStrictEqual(seqs(found), ["Skipped", 21, 22, 23, 24, 25, 26, 27, 28, 29, 30])
-      assert.deepInclude(found[0]!, { from: 6, to: 20, id: `${server.epoch}-20` })
+      assert.deepInclude(found[0]!, { from: 6, to: 20, at: foundOut, id: `${server.epoch}-20` })
+    })
+  )
+
+  it.scopedLive("says so to commands as well, with the time at which it was found out", () =>
+    Effect.gen(function* () {
+      const { publish, server } = yield* handmade({}, 10)
+      for (let count = 0; count < 12; count++) publish()
+      const stateDir = yield* temporary
+      writeFileSync(join(stateDir, "control-token"), token, { mode: 0o600 })
+      const daemon = {
+        version: 1,
+        pid: process.pid,
+        identity: { pid: process.pid },
+        address: server.address,
+        config: [],
+        sources: { env: {}, cwd: stateDir, home: stateDir, files: [], digests: {} },
+        release: "0",
+        api: 1,
+        startedAt: 0
+      } as const
+      const reach = yield* Running.make(daemon, { cwd: stateDir, files: [], stateDir })
+      const events = Array.from(yield* Stream.runCollect(reach.events({ follow: false, replay: true })))
+      assert.deepStrictEqual(events[0], { seq: 2, at: foundOut, type: "Skipped", from: 1, to: 2 })
+      assert.deepStrictEqual(
+        events.map(({ seq }) => seq),
+        [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+      )
     })
   )
 

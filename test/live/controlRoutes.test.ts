@@ -71,7 +71,7 @@ describe("every route", () => {
     assert.sameMembers([...Object.keys(good), "GET /events"], known)
   })
 
-  it.scopedLive("answers who has the token, and refuses everybody else before anything is done", () =>
+  it.scopedLive("pain 56: answers who has the token, and refuses everybody else before anything is done", () =>
     Effect.gen(function* () {
       const { ask, fake, server, supervisor } = yield* setup()
       const before = (yield* fake.controls.journal).length
@@ -108,7 +108,7 @@ describe("every route", () => {
     })
   )
 
-  it.scopedLive("refuses a body that is too large, no JSON, or not what it takes", () =>
+  it.scopedLive("pain 56: refuses a body that is too large, no JSON, or not what it takes", () =>
     Effect.gen(function* () {
       const { ask } = yield* setup({ maxBody: 1000 })
       const taking = requests.filter(({ asked }) => asked.body !== undefined)
@@ -410,7 +410,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("listens beyond loopback only with a token of the user's own, and says where it cannot", () =>
+  it.scopedLive("pain 56: listens beyond loopback only with a token of the user's own, and says where it cannot", () =>
     Effect.gen(function* () {
       const refusal = (control: object) =>
         Effect.map(Effect.flip(setup(control)), (error) => (error as { readonly _tag: string })._tag)
