@@ -8,18 +8,33 @@ import * as Predicate from "effect/Predicate"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as ControlClient from "../control/ControlClient.js"
-import { ServerNotFound, ServerUnavailable, ToolNotFound } from "../domain/Errors.js"
-import { nearest } from "../domain/nearest.js"
+import { PayloadTooLarge } from "../control/ControlError.js"
+import { ServerNotFound } from "../domain/Errors.js"
 import type { ServerEvent } from "../domain/ServerEvent.js"
-import { isSettled } from "../domain/ServerStatus.js"
 import { connect, type Daemon } from "../locate.js"
 import { CommandFailed } from "./failure.js"
 import type { hostOf } from "./host.js"
-import type { Failure, Reach, ToolRef } from "./Reach.js"
-import { isUsable } from "./show/servers.js"
+import type { Failure, Reach } from "./Reach.js"
+
+/** Whoever is well answers in a small part of it, also with much to do. */
+const patience = Duration.seconds(5)
+
+/**
+ * A client of a supervisor that answers. That is found out with a question that has an answer at once: what is asked afterwards
+ * may take as long as it takes.
+ */
+export const reached = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Effect<Client, Failure, Scope.Scope> =>
+  Effect.tap(connect(daemon, host), (client) =>
+    client.system
+      .health({})
+      .pipe(
+        Effect.mapError(understood(daemon)),
+        Effect.timeoutFail({ duration: patience, onTimeout: () => silent(daemon) })
+      )
+  )
 
 export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Effect<Reach, Failure, Scope.Scope> =>
-  Effect.map(connect(daemon, host), (client): Reach => {
+  Effect.map(reached(daemon, host), (client): Reach => {
     const path = (name: string) => ({ path: { name } })
     const all = { urlParams: {} }
 
@@ -35,44 +50,13 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
           Stream.void,
           client.events(`${epoch}-${latest}`).pipe(
             Stream.filter((message) => message._tag !== "Event" || message.event.type !== "CallSettled"),
-            Stream.debounce(Duration.millis(50)),
-            Stream.as(undefined)
+            // however much happens, it is looked at now and then, and once more after the last of it
+            Stream.buffer({ capacity: 1, strategy: "sliding" }),
+            Stream.mapEffect(() => Effect.sleep(Duration.millis(50)))
           )
         )
       )
     )
-
-    /** The server once it is no longer connecting, within the time a call waits for one. */
-    const settled = (name: string) =>
-      occasions.pipe(
-        Stream.mapEffect(() => client.servers.get(path(name))),
-        Stream.filter(({ status }) => isSettled(status)),
-        Stream.runHead,
-        Effect.timeoutOption("10 seconds"),
-        Effect.zipRight(client.servers.get(path(name)))
-      )
-
-    const find = ({ name, server }: ToolRef) =>
-      Effect.map(client.catalog.tools(all), (tools) => {
-        const own = tools.filter((tool) => tool.server === server)
-        const names = own.map(({ rawName }) => rawName)
-        return { found: own.find(({ rawName }) => rawName === name)?.name, names }
-      })
-
-    const publicName = (tool: ToolRef) =>
-      Effect.gen(function* () {
-        const { name, server } = tool
-        if (server === undefined) return name
-        const first = yield* find(tool)
-        if (first.found !== undefined) return first.found
-        // says whether it is the server or the tool that is not there; one that was just added may have to be waited for
-        const { status } = yield* settled(server)
-        const { found, names } = yield* find(tool)
-        if (found !== undefined) return found
-        if (!isUsable(status)) return yield* new ServerUnavailable({ server, status })
-        const meant = nearest(name, names)
-        return yield* new ToolNotFound({ tool: name, server, ...(meant === undefined ? {} : { nearest: meant }) })
-      })
 
     const events: Reach["events"] = ({ follow, replay }) =>
       toldAll(
@@ -99,12 +83,10 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
           { concurrency: 4 }
         )
       ),
-      call: (tool, args) =>
+      call: ({ name, server }, args, onProgress) =>
         told(
-          Effect.flatMap(publicName(tool), (name) =>
-            Effect.mapError(client.catalog.call({ path: { name }, payload: { arguments: { ...args } } }), (error) =>
-              isLost(error) ? lostCall(daemon) : error
-            )
+          Effect.mapError(client.call(name, { server, arguments: { ...args } }, onProgress), (error) =>
+            isLost(error) ? lostCall(daemon) : error
           )
         ),
       read: (server, uri) => told(client.catalog.read({ payload: { server, uri } })),
@@ -148,13 +130,14 @@ const replayed = (client: Client, epoch: string, until: number | undefined) => {
 const eventOf = (message: ControlClient.EventMessage): Option.Option<ServerEvent> => {
   if (message._tag === "Event") return Option.some(message.event)
   if (message._tag === "Reset") return Option.none()
-  return Option.some({ seq: message.to, at: 0, type: "Skipped", from: message.from, to: message.to })
+  const { at, from, to } = message
+  return Option.some({ seq: to, at, type: "Skipped", from, to })
 }
 
 /** Whether a request may have arrived though no answer came. */
 export const isLost = (error: object): boolean => {
   const { _tag: tag, cause, reason } = error as Readonly<Record<string, unknown>>
-  if (tag === "ResponseError") return true
+  if (tag === "ResponseError" || tag === "UnknownAnswer") return true
   if (tag !== "RequestError" || reason !== "Transport") return false
   const code = Predicate.hasProperty(cause, "code") ? cause.code : undefined
   return code !== "ECONNREFUSED" && code !== "ENOENT"
@@ -165,6 +148,16 @@ const lostCall = ({ pid }: Daemon): Failure => ({
   message: `the supervisor (process ${pid}) was gone before it answered, the call may have been executed; check before you repeat it`
 })
 
+const startAgain = "start it again: mcp-supervisor stop; mcp-supervisor start"
+
+const noAnswer = ({ address, pid, socket }: Daemon): string =>
+  `the supervisor (process ${pid}) does not answer at ${socket ?? address}`
+
+const silent = (daemon: Daemon) =>
+  new CommandFailed({
+    message: `${noAnswer(daemon)}; if it is suspended, wake it: kill -CONT ${daemon.pid}; else ${startAgain}`
+  })
+
 /** What the connection says, in words that say what to do. */
 const understood =
   (daemon: Daemon) =>
@@ -172,8 +165,16 @@ const understood =
     const { _tag: tag, message } = error as { readonly _tag?: unknown; readonly message?: unknown }
     if (error instanceof ServerNotFound) return error
     if (tag === "RequestError" || tag === "ResponseError") {
+      return new CommandFailed({ message: `${noAnswer(daemon)}; ${startAgain}` })
+    }
+    if (tag === "Unauthorized") {
       return new CommandFailed({
-        message: `the supervisor (process ${daemon.pid}) does not answer at ${daemon.socket ?? daemon.address}; start it again: mcp-supervisor stop; mcp-supervisor start`
+        message: `the token in the state directory has changed since the supervisor (process ${daemon.pid}) started; ${startAgain}`
+      })
+    }
+    if (error instanceof PayloadTooLarge) {
+      return new CommandFailed({
+        message: `a running supervisor takes at most ${error.limit} bytes at once; --standalone has no such limit`
       })
     }
     if (tag === "ParseError" || tag === "HttpApiDecodeError") {

@@ -42,6 +42,9 @@ const momentMs = 300
 const frameMs = 100
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
+/** Nobody may have told the terminal how wide it is: then it says 0. */
+const columnsOf = ({ columns }: NodeJS.WriteStream): number => columns || 80
+
 const clearLine = "\r\u001b[2K"
 
 export const make = (streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr" | "env">): Effect.Effect<Shape> =>
@@ -76,17 +79,17 @@ export const make = (streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr"
 
     const spin = (what: () => string) =>
       Effect.gen(function* () {
-        yield* Effect.sleep(momentMs)
         const from = yield* Clock.currentTimeMillis
         for (let frame = 0; ; frame++) {
           const seconds = Math.floor(((yield* Clock.currentTimeMillis) - from + momentMs) / 1000)
           const text = `${frames[frame % frames.length]} ${oneLine(what())}${seconds > 1 ? ` ${seconds} s` : ""}`
-          yield* write(stderr, `${clearLine}${noteStyle.dim(cut(text, (stderr.columns ?? 80) - 1))}`)
+          yield* write(stderr, `${clearLine}${noteStyle.dim(cut(text, columnsOf(stderr) - 1))}`)
           yield* Effect.sleep(frameMs)
         }
       }).pipe(
-        Effect.interruptible,
-        Effect.onInterrupt(() => write(stderr, clearLine))
+        Effect.onInterrupt(() => write(stderr, clearLine)),
+        Effect.delay(momentMs),
+        Effect.interruptible
       )
 
     return {
@@ -96,8 +99,8 @@ export const make = (streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr"
       note: (text) => write(stderr, `${harmless(text)}\n`),
       style: styleFor(stdout.isTTY, env),
       noteStyle,
-      width: () => (stdout.isTTY ? (stdout.columns ?? 80) : undefined),
-      rows: () => stdout.rows ?? 24,
+      width: () => (stdout.isTTY ? columnsOf(stdout) : undefined),
+      rows: () => stdout.rows || 24,
       canAsk: stdin.isTTY && stderr.isTTY,
       busy,
       redraw: (lines) =>

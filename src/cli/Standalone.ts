@@ -3,6 +3,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -11,10 +12,9 @@ import { McpAuth } from "../auth/McpAuth.js"
 import * as ConfigFiles from "../config/ConfigFiles.js"
 import type { InvalidConfig } from "../domain/Errors.js"
 import type * as ServerConfig from "../domain/ServerConfig.js"
-import { allowsLogin } from "../domain/ServerConfig.js"
-import { decode } from "../domain/ServerConfig.js"
-import * as Either from "effect/Either"
+import { allowsLogin, decode } from "../domain/ServerConfig.js"
 import * as McpSupervisor from "../McpSupervisor.js"
+import { waitingFor } from "./ending.js"
 import type { Login, Reach } from "./Reach.js"
 import { hostOf } from "./host.js"
 import { Screen } from "./Screen.js"
@@ -42,6 +42,7 @@ export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, In
     const context = yield* Layer.build(McpSupervisor.layerNode(options))
     const supervisor = Context.get(context, McpSupervisor.McpSupervisor)
     const auth = Context.get(context, McpAuth)
+    yield* waitingFor(supervisor.changes)
 
     /** A server of the name has settled, or is waited for no longer. */
     const settled = (name?: string) =>

@@ -33,11 +33,13 @@ export const entryOf = (words: Words): Made => {
   if (ways > 1) return wrong("give one of --url, --command and -- command…")
   if (args.length > 0 && command === undefined) return wrong("--args goes with --command")
   const env = pairs(words.env)
-  if (typeof env === "string") return wrong(`--env "${env.replace(/=.*$/s, "")}" is no variable: write KEY=VALUE`)
-  const headers = pairs(words.header.map(headerPair))
-  if (typeof headers === "string") return wrong("a --header is written NAME=VALUE or 'NAME: VALUE'")
+  if (env._tag === "NoPair") return wrong(`--env "${env.word.replace(/=.*$/s, "")}" is no variable: write KEY=VALUE`)
+  if (env._tag === "Twice") return wrong(`--env ${env.key} is given twice`)
+  const headers = pairs(words.header.map(headerPair), (name) => name.toLowerCase())
+  if (headers._tag === "NoPair") return wrong("a --header is written NAME=VALUE or 'NAME: VALUE'")
+  if (headers._tag === "Twice") return wrong(`--header ${headers.key} is given twice`)
   if (ways === 0) return { _tag: "Open" }
-  if (url !== undefined) return remote(words, url, headers)
+  if (url !== undefined) return remote(words, url, headers.values)
   if (words.header.length > 0) return wrong("--header is for servers with a --url")
   if (hasOauth(words)) return wrong("--oauth is for servers with a --url")
   if (words.transport !== undefined && words.transport !== "stdio")
@@ -46,7 +48,7 @@ export const entryOf = (words: Words): Made => {
     return wrong("--command is the program alone: write its arguments after --args, or all of it after --")
   }
   const line = command === undefined ? rest : [command, ...args]
-  const environment = words.env.length === 0 ? {} : { environment: env }
+  const environment = words.env.length === 0 ? {} : { environment: env.values }
   return { _tag: "Entry", entry: { type: "local", command: line as [string, ...Array<string>], ...environment } }
 }
 
@@ -65,7 +67,7 @@ const hasOauth = (words: Words): boolean =>
   words.noOauth ||
   [words.oauthClientId, words.oauthClientSecret, words.oauthScope].some((each) => each !== undefined)
 
-const remote = (words: Words, url: string, headers: Readonly<Record<string, string>> | string): Made => {
+const remote = (words: Words, url: string, headers: Readonly<Record<string, string>>): Made => {
   if (words.env.length > 0) return wrong("--env is for servers with a command")
   if (words.transport === "stdio") return wrong("--transport stdio is for servers with a command")
   const details = {
@@ -77,6 +79,6 @@ const remote = (words: Words, url: string, headers: Readonly<Record<string, stri
   if (words.noOauth && wanted) return wrong("give one of --oauth and --no-oauth")
   const oauth = words.noOauth ? { oauth: false as const } : wanted ? { oauth: details } : {}
   const kind = words.transport === undefined ? "remote" : words.transport
-  const given = typeof headers === "string" || words.header.length === 0 ? {} : { headers }
+  const given = words.header.length === 0 ? {} : { headers }
   return { _tag: "Entry", entry: { type: kind, url, ...given, ...oauth } as ServerConfig.Input }
 }

@@ -6,6 +6,7 @@ import { statSync } from "node:fs"
 import { version } from "../domain/version.js"
 import { script, shells } from "./completions.js"
 import { overview, page, usageOf } from "./help.js"
+import { leave } from "./leave.js"
 import { parse } from "./parse.js"
 import { specs } from "./specs.js"
 import { styleFor } from "./style.js"
@@ -20,8 +21,10 @@ export const main = async (words: ReadonlyArray<string>): Promise<void> => {
   const code = await codeOf(words)
   // on some systems what goes into a pipe is still on its way
   await Promise.all([written(process.stdout), written(process.stderr)])
-  if (failure !== undefined) process.stderr.write(`error: what was found could not be written (${failure})\n`)
-  process.exit(failure === undefined ? code : 1)
+  // whoever is ended by a signal has nothing more to say
+  if (failure === undefined || code > 128) return leave(code)
+  process.stderr.write(`error: what was found could not be written (${failure})\n`)
+  leave(1)
 }
 
 const written = (stream: NodeJS.WriteStream): Promise<void> =>
@@ -33,7 +36,7 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
   switch (parsed._tag) {
     case "Help": {
       const style = styleFor(stdout.isTTY, process.env)
-      const width = Math.min(stdout.columns ?? 100, 120)
+      const width = Math.min(stdout.columns || 100, 120)
       const spec = specs.find(({ name }) => name === parsed.command)
       stdout.write(`${spec === undefined ? overview(specs, style, width) : page(spec, style, width)}\n`)
       return 0
@@ -52,7 +55,9 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
     case "Run": {
       const { command, input } = parsed
       if (command === "completions") {
-        stdout.write(script(shells.find((shell) => shell === input.shell)!, specs))
+        const shell = shells.find((each) => each === input.shell)!
+        const text = script(shell, specs)
+        stdout.write(input.json === true ? `${JSON.stringify({ shell, script: text })}\n` : text)
         return 0
       }
       if (typeof input.cwd === "string" && !isDirectory(input.cwd)) {

@@ -27,15 +27,17 @@ export const parse = (specs: ReadonlyArray<Spec>, words: ReadonlyArray<string>):
     if (own.includes("--help") || own.includes("-h")) return { _tag: "Help" }
     return { _tag: "Wrong", message: own.length === 0 ? "a command is missing" : `${own[0]} is no command` }
   }
+  const known = specs.map(({ name }) => name)
+  const unknown = (name: string): Parsed => {
+    const meant = nearest(name, [...known, "help"])
+    return { _tag: "Wrong", message: `there is no command "${name}"${meant ? `; did you mean "${meant}"?` : ""}` }
+  }
   if (command === "help") {
-    const [about] = rest
-    if (about === undefined || specs.some(({ name }) => name === about)) return { _tag: "Help", command: about }
+    const about = rest.find((word) => !word.startsWith("-"))
+    return about === undefined || known.includes(about) ? { _tag: "Help", command: about } : unknown(about)
   }
   const spec = specs.find(({ name }) => name === command)
-  if (spec === undefined) {
-    const meant = nearest(command, [...specs.map(({ name }) => name), "help"])
-    return { _tag: "Wrong", message: `there is no command "${command}"${meant ? `; did you mean "${meant}"?` : ""}` }
-  }
+  if (spec === undefined) return unknown(command)
   try {
     const input = read(spec, [...before, ...rest])
     return input === undefined ? { _tag: "Help", command } : { _tag: "Run", command, input }
@@ -100,11 +102,14 @@ const read = (spec: Spec, words: ReadonlyArray<string>): Readonly<Record<string,
       continue
     }
     if (values.length > 0 && option._tag !== "Texts") wrong.push(`--${name} is given twice`)
+    const isGreedy = option._tag === "Texts" && option.greedy === true
+    if ((attached ?? words[index + 1]) === "" && !isGreedy) {
+      wrong.push(`--${name} needs a value that is not empty: --${name} ${option.value}`)
+    }
     if (attached !== undefined) {
       values.push(attached)
       continue
     }
-    const isGreedy = option._tag === "Texts" && option.greedy === true
     // a letter among the words for another program is for that program
     const isValue = (next: string | undefined): next is string =>
       next !== undefined && next !== "--" && !(isOption(next) && !(isGreedy && /^-\w$/.test(next)))
@@ -183,9 +188,16 @@ const oneOf = (what: string, value: string, choices: ReadonlyArray<string>): voi
 const argumentValues = (spec: Spec, plain: ReadonlyArray<string>): Readonly<Record<string, unknown>> => {
   const left = [...plain]
   const values = Object.entries(spec.arguments).map(([key, argument]): [string, unknown] => {
-    if (argument.need === "many") return [key, left.splice(0)]
+    const isEmpty = (value: string | undefined) => value === "" && argument.mayBeEmpty !== true
+    const empty = () => new Wrong(`<${argument.value}> is empty: ${meaning(argument)}`)
+    if (argument.need === "many") {
+      if (left.some(isEmpty)) throw empty()
+      return [key, left.splice(0)]
+    }
     const value = left.shift()
-    if (value === undefined && argument.need === "required") throw new Wrong(missing(argument))
+    if (isEmpty(value)) throw empty()
+    if (value === undefined && argument.need === "required")
+      throw new Wrong(`<${argument.value}> is missing: ${meaning(argument)}`)
     if (value !== undefined && argument.choices !== undefined) oneOf(`<${argument.value}>`, value, argument.choices)
     return [key, value]
   })
@@ -193,5 +205,5 @@ const argumentValues = (spec: Spec, plain: ReadonlyArray<string>): Readonly<Reco
   return Object.fromEntries(values)
 }
 
-const missing = ({ choices, summary, value }: Argument): string =>
-  `<${value}> is missing: ${choices === undefined ? summary[0]!.toLowerCase() + summary.slice(1) : `one of ${choices.join(", ")}`}`
+const meaning = ({ choices, summary }: Argument): string =>
+  choices === undefined ? summary[0]!.toLowerCase() + summary.slice(1) : `one of ${choices.join(", ")}`

@@ -2,13 +2,11 @@
  * `list --json` of a running supervisor, in one request and without anything that takes time to load. Where there is any doubt
  * about who runs and for whom, there is no answer here, and the command goes the long way.
  */
-import { existsSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { surroundings } from "../config/Host.js"
-import type { Surroundings } from "../config/Host.js"
-import { ancestors, candidates, fromRoot } from "../config/locations.js"
-import { describe, type Sources } from "../config/sources.js"
+import { describe, same, type Sources } from "../config/sources.js"
 import { revision } from "../control/revision.js"
 
 export const listed = async (input: Readonly<Record<string, unknown>>): Promise<string | undefined> => {
@@ -21,9 +19,10 @@ export const listed = async (input: Readonly<Record<string, unknown>>): Promise<
     }
     const where = surroundings({ cwd, files: config, stateDir })
     const daemon = JSON.parse(readFileSync(join(where.stateDir, "daemon.json"), "utf8")) as Daemon
-    if (daemon.version !== 1 || daemon.api !== revision || daemon.socket === undefined) return undefined
+    if (daemon.version !== 1 || daemon.api !== revision || daemon.socket === undefined || daemon.isEnding)
+      return undefined
     const token = readFileSync(join(where.stateDir, "control-token"), "utf8").trim()
-    if (!isSame(describe(where, token), daemon.sources, where)) return undefined
+    if (!same(describe(where, token), daemon.sources, where)) return undefined
     return await get(daemon.socket, token)
   } catch {
     return undefined
@@ -34,24 +33,8 @@ interface Daemon {
   readonly version: number
   readonly api: number
   readonly socket?: string
+  readonly isEnding?: boolean
   readonly sources: Sources
-}
-
-const isSame = (ours: Sources, theirs: Sources, where: Surroundings): boolean => {
-  const digests = (sources: Sources) => JSON.stringify(Object.entries(sources.digests).toSorted())
-  return digests(ours) === digests(theirs) && present(ours, where).join("\0") === present(theirs, where).join("\0")
-}
-
-/** The config files that are there now. */
-export const present = (sources: Sources, where: Surroundings): ReadonlyArray<string> => {
-  const seen = { ...where, ...sources }
-  const passed = ancestors(seen.cwd, seen.platform).map((directory) => ({
-    directory,
-    isRoot: existsSync(join(directory, ".git"))
-  }))
-  return candidates(seen, fromRoot(passed))
-    .map(({ path }) => path)
-    .filter((path) => existsSync(path))
 }
 
 const timeoutMs = 2000

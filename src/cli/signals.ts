@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { leave } from "./leave.js"
 
 const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
@@ -36,7 +37,7 @@ export const onSignals = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Signals 
     const handler = () => {
       if (code !== undefined) {
         say("killed what was left")
-        return process.exit(codes[signal])
+        return leave(codes[signal])
       }
       code = codes[signal]
       const tell = () => {
@@ -49,7 +50,7 @@ export const onSignals = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Signals 
       }
       timers.push(
         setTimeout(tell, momentMs),
-        setTimeout(() => process.exit(codes[signal]), lastResortMs)
+        setTimeout(() => leave(codes[signal]), lastResortMs)
       )
       Effect.runFork(Fiber.interrupt(fiber))
     }

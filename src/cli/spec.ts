@@ -43,6 +43,8 @@ export interface Argument {
   readonly summary: string
   readonly need: "required" | "optional" | "many"
   readonly choices?: ReadonlyArray<string> | undefined
+  /** Whether nothing says something. Defaults to false. */
+  readonly mayBeEmpty?: boolean | undefined
 }
 
 export interface Spec {

@@ -58,6 +58,9 @@ export const cut = (text: string, width: number): string => {
   return `${kept.trimEnd()}…`
 }
 
+/** Where there is no width that says so, no column is wider than this for the sake of one long text in it. */
+const widest = 60
+
 /** Without a width (no terminal), nothing is cut. */
 export const table = (
   columns: ReadonlyArray<Column>,
@@ -68,12 +71,13 @@ export const table = (
   const wanted = columns.map(({ title }, index) =>
     Math.max(widthOf(title), ...cells.map((row) => widthOf(row[index]?.text ?? "")))
   )
-  const widths = options.width === undefined ? wanted : fitted(columns, wanted, options.width)
+  const isCut = options.width !== undefined
+  const widths = isCut ? fitted(columns, wanted, options.width) : wanted.map((each) => Math.min(each, widest))
   const line = (row: ReadonlyArray<Cell>): string =>
     row
       .map(({ paint, text }, index) => {
-        const shown = cut(text, widths[index]!)
-        const padding = index === row.length - 1 ? "" : " ".repeat(widths[index]! - widthOf(shown))
+        const shown = isCut ? cut(text, widths[index]!) : text
+        const padding = index === row.length - 1 ? "" : " ".repeat(Math.max(widths[index]! - widthOf(shown), 0))
         return `${paint === undefined ? shown : paint(shown)}${padding}`
       })
       .join(" ".repeat(gap))

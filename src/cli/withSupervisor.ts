@@ -39,11 +39,12 @@ export const withRunning = <A, E, R>(
   Effect.gen(function* () {
     const running = shared.standalone ? undefined : yield* reachRunning(shared)
     if (running !== undefined && !isPassedOver(running)) return yield* use(running)
-    const why =
-      running === undefined
-        ? "no supervisor is running"
-        : `${running.passedOver}, so there is none for the files of this command`
-    return yield* new CommandFailed({ message: `${why}; start one: mcp-supervisor start` })
+    return yield* new CommandFailed({
+      message:
+        running === undefined
+          ? "no supervisor is running; start one: mcp-supervisor start"
+          : `${running.passedOver}, so there is none for this command; ${running.advice}`
+    })
   }).pipe(Effect.scoped)
 
 /** Does nothing where no supervisor runs. */
@@ -56,6 +57,9 @@ export const ifRunning = <A, E, R>(
     if (running !== undefined && !isPassedOver(running)) yield* use(running)
   }).pipe(Effect.scoped)
 
+/** What is left to say to whoever followed it. */
+export const supervisorEnded = "the supervisor ended"
+
 /** Nothing is known of who may run there. */
 export const laterRelease = (stateDir: string) =>
   new CommandFailed({
@@ -65,6 +69,8 @@ export const laterRelease = (stateDir: string) =>
 interface PassedOver {
   /** Who it is, and why. */
   readonly passedOver: string
+  /** What to do about it. */
+  readonly advice: string
 }
 
 const isPassedOver = (found: Reach | PassedOver): found is PassedOver => "passedOver" in found
@@ -79,7 +85,15 @@ const reachRunning = (shared: Shared): Effect.Effect<Reach | PassedOver | undefi
       case "Running":
         return yield* Running.make(located.daemon, host)
       case "OtherFiles":
-        return { passedOver: `the running supervisor (process ${located.daemon.pid}) serves other config files` }
+        return {
+          passedOver: `the running supervisor (process ${located.daemon.pid}) serves other config files`,
+          advice: "stop it first: mcp-supervisor stop; or start one beside it with another --state-dir"
+        }
+      case "Ending":
+        return {
+          passedOver: `the supervisor (process ${located.daemon.pid}) is about to end`,
+          advice: "start another: mcp-supervisor start"
+        }
       case "OtherApi":
         return yield* new CommandFailed({
           message: `the running supervisor (process ${located.daemon.pid}) is of release ${located.daemon.release}, which this one cannot talk to; restart it, or use --standalone`

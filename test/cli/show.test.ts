@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { stillThere } from "../../src/cli/commands/serve.js"
+import { stillThere } from "../../src/cli/ending.js"
 import { parameters, resultText } from "../../src/cli/show/catalog.js"
 import { eventLine, planLines } from "../../src/cli/show/events.js"
 import { detail, duration, serverCard, serverTable, statusesOf, statusLine } from "../../src/cli/show/servers.js"
@@ -153,6 +153,13 @@ describe("text", () => {
   it("is not cut where there is no width", () => {
     const long = "x".repeat(500)
     assert.include(table([{ title: "A", flexible: true }], [[{ text: long }]], { head: String })[1]!, long)
+  })
+
+  it("is not made wide for all by one that is long", () => {
+    const rows = ["x".repeat(5000), "a", "y".repeat(59)].map((text) => [{ text }, { text: "end" }])
+    const [head, long, short, fits] = table([{ title: "A", flexible: true }, { title: "B" }], rows, { head: String })
+    assert.strictEqual(long, `${"x".repeat(5000)}  end`)
+    for (const line of [head, short, fits]) assert.match(line!, /^.{60} {2}\w+$/)
   })
 
   it("is wrapped between words", () => {

@@ -97,11 +97,38 @@ describe("words", () => {
     assert.notInclude(wrong("add", "--evn=TOKEN=secret"), "secret")
   })
 
+  it("a value is more than nothing, unless nothing says something", () => {
+    for (const option of ["state-dir", "cwd", "config", "port", "host"]) {
+      for (const words of [[`--${option}`, ""], [`--${option}=`]]) {
+        assert.include(wrong("serve", ...words), `--${option} needs a value that is not empty`)
+      }
+    }
+    for (const option of ["url", "command", "env", "header", "transport", "oauth-scope"]) {
+      assert.include(wrong("add", "x", `--${option}`, ""), `--${option} needs a value that is not empty`)
+    }
+    assert.include(wrong("status", ""), "<name> is empty")
+    assert.include(wrong("add", "", "--url", "https://a"), "<name> is empty")
+    assert.include(wrong("call", "", "{}"), "<tool> is empty")
+    assert.include(wrong("read", "notes", ""), "<uri> is empty")
+    assert.include(wrong("prompt", "notes", "greet", "a=1", ""), "<key=value> is empty")
+    assert.deepInclude(inputOf("call", "a/b", ""), { tool: "a/b", args: "" })
+    assert.deepInclude(inputOf("add", "x", "--command", "c", "--args", "", "a", "--env", "K="), {
+      args: ["", "a"],
+      env: ["K="]
+    })
+  })
+
+  it("help about what is no command says so", () => {
+    assert.strictEqual(wrong("help", "nope"), 'there is no command "nope"')
+    assert.include(wrong("help", "lst"), 'did you mean "list"?')
+  })
+
   it("help and the version come first", () => {
     assert.deepStrictEqual(parsed("--version"), { _tag: "Version" })
     assert.deepStrictEqual(parsed("call", "--nonsense", "-h"), { _tag: "Help", command: "call" })
     assert.deepStrictEqual(parsed("help", "call"), { _tag: "Help", command: "call" })
     assert.deepStrictEqual(parsed("help")._tag, "Help")
+    assert.deepStrictEqual(parsed("help", "--json", "call"), { _tag: "Help", command: "call" })
     assert.deepStrictEqual(parsed("list", "--cwd", "-h"), { _tag: "Help", command: "list" })
   })
 
@@ -212,6 +239,8 @@ describe("a new server", () => {
     refused({ url: "https://a", oauth: true, noOauth: true })
     refused({ command: "a", env: ["=secret"] })
     refused({ url: "https://a", header: ["secret"] })
+    refused({ command: "a", env: ["A=1", "A=secret"] })
+    refused({ url: "https://a", header: ["X-Key: 1", "x-key=secret"] })
     assert.deepStrictEqual(entryOf(none), { _tag: "Open" })
   })
 })

@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { authServer, protectedServer } from "./support/authServer.js"
-import { type Place, place } from "./support/cli.js"
+import { hasTerminal, type Place, place } from "./support/cli.js"
 import { entryFor } from "./support/loggedIn.js"
 import { live } from "./support/supervised.js"
 
@@ -63,6 +63,29 @@ describe("auth", () => {
       assert.strictEqual(again.code, 0, again.stdout)
       assert.strictEqual(JSON.parse((yield* run("list", "--json")).stdout).it.status, "connected")
       assert.strictEqual((yield* run("stop")).code, 0)
+    }),
+    60_000
+  )
+})
+
+describe.runIf(hasTerminal)("auth on a terminal", () => {
+  live(
+    "takes the address that the browser ended at, pasted on a terminal",
+    Effect.gen(function* () {
+      const as = yield* authServer()
+      const rs = yield* protectedServer(as)
+      const here = yield* newPlace
+      // nobody listens where the browser comes back to, as when it runs on another machine
+      here.configure({ it: yield* entryFor(rs.url, { redirectUri: "http://127.0.0.1:1/mcp/oauth/callback" }) })
+      const login = here.beginOnTerminal(["auth", "it", "--json"], [], { columns: 2000, rows: 24 })
+      const url = yield* Effect.promise(() => login.said(/http:\/\/\S+state=\S+(?=\r\n)/))
+      const answer = yield* Effect.promise(() => fetch(url, { redirect: "manual" }))
+      yield* Effect.promise(() => login.said("paste the address"))
+      login.child.stdin.write(`${answer.headers.get("location")}\r`)
+      const { code, stdout } = yield* Effect.promise(() => login.ended)
+      assert.strictEqual(code, 0, stdout)
+      assert.strictEqual(stdout.split(url).length, 2, "the page is named once")
+      assert.include(stdout, '"status": "connected"')
     }),
     60_000
   )

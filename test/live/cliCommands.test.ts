@@ -166,6 +166,9 @@ describe.concurrent("using", () => {
     assert.strictEqual(ok(await here.run(["prompt", "notes", "greet", "name=Ada"])), "user: Greet Ada\n")
     assert.strictEqual((await here.run(["prompt", "notes", "greet"])).code, 2)
     assert.strictEqual((await here.run(["prompt", "notes", "greet", "Ada"])).code, 2)
+    const twice = await here.run(["prompt", "notes", "greet", "name=Ada", "name=Bob"])
+    assert.strictEqual(twice.code, 2)
+    assert.include(twice.stderr, '"name" is given twice')
   })
 
   it("test reports each step, beside whatever runs", async () => {
@@ -267,7 +270,7 @@ describe("steering", () => {
     assert.include(stdout, "greet_echo")
     const connect = await here.run(["connect", "greet", "--config", other])
     assert.strictEqual(connect.code, 1)
-    assert.include(connect.stderr, "mcp-supervisor start")
+    assert.include(connect.stderr, "mcp-supervisor stop")
     assert.include(ok(await here.run(["tools", "--standalone"])), "greet_greet")
   })
 })

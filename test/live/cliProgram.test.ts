@@ -1,40 +1,14 @@
-/** The program where things are not as they should be, on signals, and on a terminal. */
-import { spawn, spawnSync } from "node:child_process"
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+/** The program where things are not as they should be, and on a terminal. */
+import { execFile, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { afterAll, beforeAll, vi } from "vitest"
-import * as ProcessIdentity from "../../src/system/processIdentity.js"
-import { bin, greet, notes, type Place, place } from "./support/cli.js"
+import { bin, greet, hasTerminal, notes, places } from "./support/cli.js"
 
-const places: Array<Place> = []
+const newPlace = places()
 
-const newPlace = async (): Promise<Place> => {
-  const made = await place()
-  places.push(made)
-  return made
-}
-
-beforeAll(async () => void (await bin()), 60_000)
-afterAll(() => {
-  for (const each of places) each.remove()
-})
-
-/** Ends neither with its input nor when it is asked to, and never says a word. */
-const stubborn = {
-  command: process.execPath,
-  args: ["-e", "process.on('SIGTERM', () => {}); console.error(process.pid); setInterval(() => {}, 1000)"]
-}
-
-/** Whether it runs: what is dead and waits to be buried does not. */
-const isAlive = (pid: number): boolean => {
-  try {
-    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
-  } catch {
-    return false
-  }
-}
+/** Whether we may have a view of the file system of our own. */
+const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "-o", "ro", "none", "/mnt"]).status === 0
 
 describe.concurrent("words", () => {
   it("that make no sense end with 2 and say what would", async () => {
@@ -165,6 +139,103 @@ describe.concurrent("a machine", () => {
     }
   })
 
+  it("whose disk is full: no file is half written, and what needs none works", async () => {
+    const here = await newPlace()
+    const file = here.configure({ greet })
+    const before = readFileSync(file, "utf8")
+    const program = await bin()
+    // no file may grow: the system's own stand-in for a disk without room
+    const full = (words: string) =>
+      spawnSync("sh", ["-c", `ulimit -f 0; exec "$0" "$1" ${words}`, process.execPath, program], {
+        env: here.env,
+        cwd: here.project,
+        encoding: "utf8"
+      })
+    for (const words of ["add more -- x", "remove greet", "disable greet", "serve --port 0", "start --port 0"]) {
+      const { status, stderr, stdout } = full(words)
+      assert.strictEqual(status, 1, words)
+      assert.strictEqual(stdout, "")
+      assert.match(stderr, /^error: \/\S+ (was not changed|cannot be (written|used)).*EFBIG/, words)
+    }
+    assert.strictEqual(readFileSync(file, "utf8"), before)
+    assert.strictEqual(full(`call greet/greet '{"name":"Ada"}'`).stdout, "Hello, Ada!\n")
+  })
+
+  it("whose state directory may not be written says so where it is needed, and does without elsewhere", async () => {
+    const here = await newPlace()
+    here.configure({ greet })
+    // where nobody may make a directory, whoever he is
+    const nowhere = ["--state-dir", "/sys/mcp-supervisor"]
+    for (const words of [
+      ["serve", "--port", "0"],
+      ["start", "--port", "0"]
+    ]) {
+      const { code, stderr } = await here.run([...words, ...nowhere])
+      assert.strictEqual(code, 1, stderr)
+      assert.match(
+        stderr,
+        /\/sys\/mcp-supervisor cannot be (used|written).*(EPERM|EACCES|EROFS|ENOENT).*choose another/
+      )
+    }
+    const call = await here.run(["call", "greet/greet", '{"name":"Ada"}', ...nowhere])
+    assert.strictEqual(call.stdout, "Hello, Ada!\n")
+    assert.strictEqual((await here.run(["list", "--json", ...nowhere])).code, 0)
+  })
+
+  it.runIf(canMount)("whose disk is read-only says so, not that something is missing", async () => {
+    const here = await newPlace()
+    const program = await bin()
+    for (const words of ["serve --port 0", "start --port 0", "add more -- x"]) {
+      const mounted = 'mount -t tmpfs -o ro none "$2" && exec "$0" "$1"'
+      const { status, stderr } = spawnSync(
+        "unshare",
+        ["-rm", "sh", "-c", `${mounted} ${words} --state-dir "$2/deep/down"`, process.execPath, program, here.project],
+        { env: { ...here.env, XDG_CONFIG_HOME: join(here.project, "config") }, encoding: "utf8" }
+      )
+      assert.strictEqual(status, 1, stderr)
+      assert.include(stderr, "EROFS")
+    }
+  })
+
+  it("whose readers go away: much is written to them no longer, and nothing is said about it", async () => {
+    const here = await newPlace()
+    here.configure({ notes })
+    writeFileSync(join(here.project, "much.json"), JSON.stringify({ text: "line\n".repeat(100_000) }))
+    assert.strictEqual((await here.run(["start", "--port", "0"])).code, 0)
+    const program = await bin()
+    for (const words of ["call notes/echo - < much.json", "events -f"]) {
+      const shell = execFile(
+        "bash",
+        ["-c", `"$0" "$1" ${words} | head -1; echo "\${PIPESTATUS[0]}"`, process.execPath, program],
+        { env: here.env, cwd: here.project }
+      )
+      const said = { stdout: "", stderr: "" }
+      shell.stdout?.on("data", (text) => (said.stdout += text))
+      shell.stderr?.on("data", (text) => (said.stderr += text))
+      const over = new Promise((resolve) => shell.once("close", resolve))
+      // that nobody reads any more is noticed with the next thing that happens
+      while (shell.exitCode === null) {
+        await Promise.race([over, here.run(["call", "notes/echo", '{"text":"x"}'])])
+      }
+      await over
+      assert.match(said.stdout, /^.+\n0\n$/, words)
+      assert.strictEqual(said.stderr, "")
+    }
+  })
+
+  it("gets all that a tool says, also much; and finds the server of a name that was cut", async () => {
+    const here = await newPlace()
+    const long = "n".repeat(70)
+    here.configure({ [long]: notes })
+    const text = "x".repeat(300_000)
+    const input = JSON.stringify({ text })
+    assert.strictEqual((await here.run(["call", `${long}/echo`, "-"], { input })).stdout, `${text}\n`)
+    const tools = JSON.parse((await here.run(["tools", "--json"])).stdout) as Array<{ name: string; rawName: string }>
+    const { name } = tools.find(({ rawName }) => rawName === "echo")!
+    assert.isAtMost(name.length, 64)
+    assert.strictEqual((await here.run(["call", name, '{"text":"hi"}'])).stdout, "hi\n")
+  })
+
   it("with 200 servers lists them, and whoever reads only one line gets it in peace", async () => {
     const here = await newPlace()
     const names = Array.from({ length: 200 }, (_, index) => `server-${index}`)
@@ -186,130 +257,7 @@ describe.concurrent("a machine", () => {
   })
 })
 
-describe("supervisors", () => {
-  it("that follow each other: a killed one blocks nobody, a taken port is named, another project has its own", async () => {
-    const [here, there] = [await newPlace(), await newPlace()]
-    here.configure({ greet, notes })
-    there.configure({ notes })
-    const serve = await here.begin(["serve", "--port", "0", "--json"])
-    await serve.said("greet: connected")
-    const broken = join(here.project, "mcp-supervisor.json")
-    writeFileSync(broken, '{ "mcp": \n')
-    await serve.said(/config rejected, what runs goes on: .*mcp-supervisor\.json/)
-    rmSync(broken)
-    await serve.said("config applied")
-    const { address, pid } = JSON.parse(readFileSync(join(here.stateDir, "daemon.json"), "utf8"))
-    const { port } = new URL(address)
-    const taken = await there.run(["serve", "--port", port])
-    assert.strictEqual(taken.code, 1)
-    assert.include(taken.stderr, port)
-    // two of them, each with a state directory of its own
-    const second = await there.run(["start", "--port", "0", "--json"])
-    assert.strictEqual(second.code, 0, second.stderr)
-    assert.deepStrictEqual(Object.keys(JSON.parse((await there.run(["list", "--json"])).stdout)), ["notes"])
-    assert.deepStrictEqual(Object.keys(JSON.parse((await here.run(["list", "--json"])).stdout)), ["greet", "notes"])
-    const call = await here.begin(["call", "notes/slow", '{"ms":60000}'])
-    await vi.waitFor(async () => assert.include((await here.run(["logs", "notes"])).stdout, "taking my time"), 10_000)
-    assert.strictEqual((await there.run(["stop"])).stdout, `stopped process ${JSON.parse(second.stdout).pid}\n`)
-    // no chance to clean up: lock, daemon.json and a child are left
-    process.kill(pid, "SIGKILL")
-    await serve.ended
-    const lost = await call.ended
-    assert.strictEqual(lost.code, 1)
-    assert.include(lost.stderr, "the call may have been executed; check before you repeat it")
-    assert.strictEqual((await here.run(["call", "greet/greet", '{"name":"Ada"}'])).stdout, "Hello, Ada!\n")
-    const again = await here.run(["start", "--port", "0"])
-    assert.strictEqual(again.code, 0, again.stderr)
-    assert.match((await here.run(["stop"])).stdout, /^stopped/)
-    assert.throws(() => readFileSync(join(here.stateDir, "daemon.json")))
-  })
-
-  it("end in order with a signal, and say what they wait for; at once with the second", async () => {
-    const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
-    const ends = Object.entries(codes).map(async ([signal, code]) => {
-      const here = await newPlace()
-      here.configure({ stubborn })
-      const serve = await here.begin(["serve", "--port", "0"])
-      await serve.said("stubborn: connecting")
-      const pid = await pidIn(here)
-      serve.child.kill(signal as NodeJS.Signals)
-      await serve.said("stopping: waiting for stubborn (again to kill at once)")
-      if (signal !== "SIGTERM") serve.child.kill(signal as NodeJS.Signals)
-      const ended = await serve.ended
-      assert.strictEqual(ended.code, code)
-      await vi.waitFor(() => assert.isFalse(isAlive(pid)))
-    })
-    await Promise.all(ends)
-  })
-})
-
-describe("stop", () => {
-  /** A process of ours, as if it supervised there. */
-  const pretender = async (here: Place) => {
-    const child = spawn("sleep", ["60"])
-    const { startedAt: _, ...self } = await Effect.runPromise(ProcessIdentity.self)
-    mkdirSync(here.stateDir, { recursive: true })
-    return { child, identity: { ...self, pid: child.pid! } }
-  }
-
-  const daemon = (identity: { readonly pid: number }) => ({
-    version: 1,
-    pid: identity.pid,
-    identity,
-    address: "http://127.0.0.1:1",
-    config: [],
-    sources: { cwd: "/", files: [], home: "/", env: {}, digests: {} },
-    release: "0.0.0",
-    api: 0,
-    startedAt: 0
-  })
-
-  it("signals nobody of another machine", async () => {
-    const here = await newPlace()
-    const { child, identity } = await pretender(here)
-    const elsewhere = { ...identity, boot: "another", machine: "the-other-one" }
-    writeFileSync(join(here.stateDir, "daemon.json"), JSON.stringify(daemon(elsewhere)))
-    const { code, stderr } = await here.run(["stop"])
-    assert.strictEqual(code, 1)
-    assert.include(stderr, `process ${child.pid}`)
-    assert.include(stderr, "the-other-one")
-    assert.isTrue(isAlive(child.pid!))
-    child.kill()
-  })
-
-  it("knows nothing of what a later release has left", async () => {
-    const here = await newPlace()
-    mkdirSync(here.stateDir, { recursive: true })
-    writeFileSync(join(here.stateDir, "daemon.json"), '{ "version": 2 }')
-    const { code, stderr } = await here.run(["stop"])
-    assert.strictEqual(code, 1)
-    assert.include(stderr, "a later release")
-  })
-
-  it("ends one that has only begun", async () => {
-    const here = await newPlace()
-    const { child, identity } = await pretender(here)
-    mkdirSync(join(here.stateDir, "daemon.lock"))
-    writeFileSync(join(here.stateDir, "daemon.lock", "3"), JSON.stringify({ ...identity, nonce: "n" }))
-    const { code, stderr, stdout } = await here.run(["stop"])
-    assert.strictEqual(code, 0, stderr)
-    assert.strictEqual(stdout, `stopped process ${child.pid}\n`)
-    assert.isFalse(isAlive(child.pid!))
-    assert.strictEqual((await here.run(["stop"])).stderr, "no supervisor is running\n")
-  })
-})
-
-/** What the stubborn server says of itself. */
-const pidIn = async (here: Place): Promise<number> => {
-  while (true) {
-    const { stdout } = await here.run(["logs", "stubborn", "--json"])
-    if (stdout !== "") return Number(JSON.parse(stdout.split("\n")[0]!).text)
-  }
-}
-
-const hasPython = spawnSync("python3", ["--version"]).status === 0
-
-describe.runIf(hasPython)("on a terminal", () => {
+describe.runIf(hasTerminal)("on a terminal", () => {
   it("tables have colours and fit, unless nobody wants colours", async () => {
     const here = await newPlace()
     here.configure({ "a-server-with-a-name": { command: "there-is-no-such-program-anywhere-on-this-machine" } })
@@ -322,6 +270,19 @@ describe.runIf(hasPython)("on a terminal", () => {
     const lines = plain.stdout.split("\n").filter((line) => line.includes("failed"))
     for (const line of lines) assert.isAtMost(line.trimEnd().length, 60)
     assert.include(plain.stdout, "…")
+  })
+
+  it("of which nobody knows the size is as wide as most", async () => {
+    const here = await newPlace()
+    here.configure({ "a-server-with-a-name": { command: "there-is-no-such-program" } })
+    const listed = await here.onTerminal(["list"], [], { columns: 0, rows: 0, env: { NO_COLOR: "1" } })
+    assert.match(listed.stdout, /a-server-with-a-name +✗ failed /)
+    const help = await here.onTerminal(["list", "--help"], [], { columns: 0, rows: 0 })
+    assert.include(help.stdout, "Do not talk to a running supervisor")
+    const watch = here.beginOnTerminal(["status", "--watch"], [], { columns: 0, rows: 0, env: { NO_COLOR: "1" } })
+    await watch.said(/a-server-with-a-name +✗ failed /)
+    watch.child.stdin.write("\u0003")
+    assert.strictEqual((await watch.ended).code, 130)
   })
 
   it("add asks for what is missing; a long call shows that it goes on", async () => {
@@ -342,6 +303,51 @@ describe.runIf(hasPython)("on a terminal", () => {
     assert.include(called.stdout, "done")
     const refused = await here.onTerminal(["add"], [["Name of the server", "\u0003"]])
     assert.strictEqual(refused.code, 130)
+  })
+
+  it("status --watch keeps one table in its place, as things change, until Ctrl-C", async () => {
+    const here = await newPlace()
+    here.configure({ greet })
+    assert.strictEqual((await here.run(["start", "--port", "0"])).code, 0)
+    const watch = here.beginOnTerminal(["status", "--watch"])
+    await watch.said("● connected")
+    await here.run(["disconnect", "greet"])
+    await watch.said("- disabled")
+    watch.child.stdin.write("\u0003")
+    const { code, stdout } = await watch.ended
+    assert.strictEqual(code, 130, stdout)
+    const pictures = stdout.split("SERVER").length - 1
+    assert.isAtLeast(pictures, 2)
+    // each is drawn over the one before
+    assert.isAtLeast(stdout.split("\u001b[J").length, pictures)
+  })
+
+  it("that is closed, everything ends in order and as a shell expects it", async () => {
+    const here = await newPlace()
+    const stubborn = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)`
+    here.configure({ greet, stubborn: { command: process.execPath, args: ["-e", stubborn] } })
+    const ends = [
+      ["status", "--watch"],
+      ["serve", "--port", "0"],
+      ["call", "stubborn/x"]
+    ].map(async (words, index) => {
+      const { code, stdout } = await here.onTerminal(
+        [...words, "--state-dir", join(here.directory, `state-${index}`)],
+        [["stubborn", "close:"]]
+      )
+      assert.strictEqual(code, 129, `${words}: ${stdout}`)
+    })
+    await Promise.all(ends)
+    assert.isFalse(existsSync(join(here.directory, "state-1", "daemon.json")))
+  })
+
+  it("what is done at once draws nothing but its result", async () => {
+    const here = await newPlace()
+    here.configure({ greet })
+    assert.strictEqual((await here.run(["start", "--port", "0"])).code, 0)
+    await here.run(["call", "greet/greet", '{"name":"Ada"}'])
+    const { stdout } = await here.onTerminal(["call", "greet/greet", '{"name":"Ada"}'])
+    assert.strictEqual(stdout.replaceAll("\r", ""), "Hello, Ada!\n")
   })
 
   it("serve --demo shows a live table and what to try, and Ctrl-C ends it", async () => {

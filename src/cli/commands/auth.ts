@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { Browser, layerNode } from "../../auth/Browser.js"
+import { Browser, isHeadless, layerNode } from "../../auth/Browser.js"
 import { ask } from "../ask.js"
 import { CommandFailed, WrongUsage } from "../failure.js"
 import type { Failure, Reach } from "../Reach.js"
@@ -54,9 +54,11 @@ const logIn = (input: Input<typeof spec>, name: string) => (reach: Reach) =>
     // listen before anything can happen
     const answer = yield* Effect.fork(finished(reach, name))
     const { authorizationUrl } = yield* screen.busy("asking where to log in", reach.startLogin(name))
-    const browser = yield* Effect.provide(Browser, layerNode)
     yield* screen.note(`log in on this page:\n${authorizationUrl}`)
-    yield* browser.open(authorizationUrl)
+    if (!isHeadless(process.env, process.platform)) {
+      const browser = yield* Effect.provide(Browser, layerNode)
+      yield* browser.open(authorizationUrl)
+    }
     const pasted: Effect.Effect<unknown, Failure> = screen.canAsk
       ? ask({ text: "or paste the address the browser ended at" }).pipe(
           Effect.flatMap((url) => reach.finishLogin(name, url))

@@ -1,5 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
+import { isDeeper } from "../../domain/isDeeper.js"
+import * as ToolName from "../../domain/ToolName.js"
 import { WrongUsage } from "../failure.js"
 import type { ToolRef } from "../Reach.js"
 import { Screen } from "../Screen.js"
@@ -15,7 +17,7 @@ export const spec = command({
   group: "use",
   arguments: {
     tool: argument("required", "tool", "Its public name, or server/tool"),
-    args: argument("optional", "json-args", "A JSON object")
+    args: { ...argument("optional", "json-args", "A JSON object"), mayBeEmpty: true }
   },
   options: {},
   examples: [
@@ -61,10 +63,11 @@ export const toolRef = (word: string): ToolRef => {
   return slash < 1 ? { name: word } : { server: word.slice(0, slash), name: word.slice(slash + 1) }
 }
 
-/** The servers a tool may belong to: its name begins with that of its server, perhaps with other characters replaced. */
+/** The servers a tool may belong to: its name begins with that of its server, perhaps cut or with other characters replaced. */
 const onlyFor = ({ name, server }: ToolRef) =>
   server === undefined
-    ? (candidate: string) => name.startsWith(`${candidate.replace(/[^A-Za-z0-9_-]/g, "_")}_`)
+    ? (candidate: string) =>
+        name.startsWith(`${candidate.replace(/[^A-Za-z0-9_-]/g, "_")}_`) || ToolName.mayBelongTo(name, candidate)
     : [server]
 
 const parsed = (text: string | undefined) =>
@@ -73,8 +76,13 @@ const parsed = (text: string | undefined) =>
     if (given === undefined || given.trim() === "") return {}
     const wrong = new WrongUsage({ message: `the arguments have to be one JSON object, such as '{"name":"Ada"}'` })
     const value = yield* Effect.try({ try: (): unknown => JSON.parse(given), catch: () => wrong })
-    return Predicate.isRecord(value) ? value : yield* wrong
+    if (!Predicate.isRecord(value)) return yield* wrong
+    if (!isDeeper(value, maxDepth)) return value
+    return yield* new WrongUsage({ message: `the arguments are nested too deeply: at most ${maxDepth} levels` })
   })
+
+/** A little less than what the control API takes, in which they are a level further down. */
+const maxDepth = 250
 
 const stdin = () =>
   Effect.tryPromise({

@@ -3,7 +3,7 @@ import * as Stream from "effect/Stream"
 import { Screen } from "../Screen.js"
 import { eventLine } from "../show/events.js"
 import { command, flag, type Input } from "../spec.js"
-import { withSupervisor } from "../withSupervisor.js"
+import { supervisorEnded, withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "events",
@@ -22,5 +22,6 @@ export const run = (input: Input<typeof spec>) =>
       yield* Stream.runForEach(reach.events({ follow: input.follow, replay: true }), (event) =>
         input.json ? screen.out(JSON.stringify(event)) : screen.out(eventLine(event, screen.style))
       )
+      if (input.follow) yield* screen.note(supervisorEnded)
     })
   )

@@ -1,9 +1,10 @@
-import * as Stream from "effect/Stream"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Stream from "effect/Stream"
 import { Screen } from "../Screen.js"
 import { logLine } from "../show/events.js"
 import { argument, command, flag, type Input } from "../spec.js"
-import { withSupervisor } from "../withSupervisor.js"
+import { supervisorEnded, withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "logs",
@@ -21,5 +22,9 @@ export const run = (input: Input<typeof spec>) =>
       yield* Stream.runForEach(reach.logs(input.name, input.follow), (line) =>
         input.json ? screen.out(JSON.stringify(line)) : screen.out(logLine(line, screen.style))
       )
+      if (!input.follow) return
+      const now = yield* Effect.either(reach.server(input.name))
+      const isRemoved = Either.isLeft(now) && now.left._tag === "ServerNotFound"
+      yield* screen.note(isRemoved ? `${input.name} was removed` : supervisorEnded)
     })
   )

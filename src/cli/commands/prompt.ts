@@ -21,10 +21,12 @@ export const spec = command({
 
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
-    const values = pairs(input.values)
-    if (typeof values === "string") {
-      return yield* new WrongUsage({ message: `"${values}" is no argument: write key=value` })
+    const given = pairs(input.values)
+    if (given._tag === "NoPair") {
+      return yield* new WrongUsage({ message: `"${given.word}" is no argument: write key=value` })
     }
+    if (given._tag === "Twice") return yield* new WrongUsage({ message: `"${given.key}" is given twice` })
+    const { values } = given
     return yield* withSupervisor(input, { only: [input.server] }, (reach) =>
       Effect.gen(function* () {
         const screen = yield* Screen

@@ -4,13 +4,11 @@ import * as Context from "effect/Context"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import type { ServerEvent } from "../../domain/ServerEvent.js"
-import type { ServerSnapshot } from "../../domain/ServerSnapshot.js"
-import { exists } from "../../system/processIdentity.js"
 import { demoServers, demoTour } from "../demo.js"
+import { waitingFor } from "../ending.js"
 import { hostOf } from "../host.js"
 import { ourselves } from "../ourselves.js"
 import { Screen } from "../Screen.js"
-import { whileEnding } from "../signals.js"
 import { command, flag, type Input, text, whole } from "../spec.js"
 import { watch } from "../watch.js"
 
@@ -39,18 +37,14 @@ export const run = (input: Input<typeof spec>) =>
     const servers = input.demo ? yield* demoServers : undefined
     const { MCP_SUPERVISOR_TOKEN: own = "" } = process.env
     const token = own === "" ? undefined : Redacted.make(own)
-    const options = { cwd, files, stateDir, servers, port: input.port, host: input.host, token }
+    // as it stands in an address
+    const listenOn = input.host?.replace(/^\[(.*)\]$/, "$1")
+    const options = { cwd, files, stateDir, servers, port: input.port, host: listenOn, token }
     const context = yield* screen.busy("starting", Layer.build(Control.layer(options)))
     const { address, socket } = Context.get(context, Control.ControlServer.ControlServer)
     const supervisor = Context.get(context, McpSupervisor)
 
-    let latest: ReadonlyArray<ServerSnapshot> = []
-    whileEnding(() => stillThere(latest, childCount()))
-    const changes = Stream.tap(supervisor.changes, (all) =>
-      Effect.sync(() => {
-        latest = all
-      })
-    )
+    yield* waitingFor(supervisor.changes)
     if (input.json) yield* screen.out(JSON.stringify({ address, socket, pid: process.pid, stateDir }))
     else if (screen.width() === undefined) yield* screen.out(address)
     if (input.demo) yield* screen.note(demoTour(ourselves(), screen.noteStyle).join("\n"))
@@ -61,7 +55,7 @@ export const run = (input: Input<typeof spec>) =>
     // with --json, the only data is where it is; what happens is for people
     const isQuiet = input.json || screen.width() === undefined
     const news = newsOf(supervisor.eventsFrom(1))
-    yield* watch(changes, { json: false, header, asNotes: isQuiet, news })
+    yield* watch(supervisor.changes, { json: false, header, asNotes: isQuiet, news })
   }).pipe(Effect.scoped)
 
 /** What whoever edits a config file should see where the supervisor runs: that it is wrong, and that it no longer is. */
@@ -75,13 +69,3 @@ const newsOf = (events: Stream.Stream<ServerEvent>): Stream.Stream<ServerEvent> 
     return isRejected || wasRejected
   })
 }
-
-/** Those whose process runs. That of one which was about to connect is not known: it counts while more run than are known. */
-export const stillThere = (all: ReadonlyArray<ServerSnapshot>, children: number): ReadonlyArray<string> => {
-  const known = all.filter(({ pid }) => pid !== undefined && exists(pid))
-  const isStarting = ({ pid, status, transport }: ServerSnapshot) =>
-    pid === undefined && status.status === "connecting" && transport === "stdio"
-  return [...known, ...(children > known.length ? all.filter(isStarting) : [])].map(({ name }) => name)
-}
-
-const childCount = (): number => process.getActiveResourcesInfo().filter((kind) => kind === "ProcessWrap").length

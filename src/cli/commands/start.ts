@@ -1,12 +1,16 @@
 import { spawn } from "node:child_process"
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from "node:fs"
+import { closeSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import { AlreadyRunning } from "../../control/Daemon.js"
+import * as Claim from "../../control/Daemon.js"
+import * as DaemonFile from "../../control/DaemonFile.js"
+import { version } from "../../domain/version.js"
 import { connect, type Daemon, locate } from "../../locate.js"
-import { codeOf } from "../../system/wholeFile.js"
+import * as ProcessIdentity from "../../system/processIdentity.js"
+import { codeOf, makeDirectory } from "../../system/wholeFile.js"
 import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
+import { reached } from "../Running.js"
 import { Screen } from "../Screen.js"
 import { command, flag, type Input, text, whole } from "../spec.js"
 
@@ -28,20 +32,22 @@ const readyMs = 30_000
 const lookEveryMs = 50
 const maxLog = 10 * 1024 * 1024
 
+/** How the lines of each run begin in the log. */
+const begun = "started at"
+
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const host = hostOf(input)
-    const before = yield* locate(host)
-    if (before._tag === "Running") {
-      yield* screen.note(`it is running already (process ${before.daemon.pid})`)
-      return yield* announce(input, before.daemon)
-    }
-    if (before._tag === "OtherFiles") {
-      const { address, pid } = before.daemon
-      return yield* new AlreadyRunning({ stateDir: host.stateDir, pid, address })
-    }
+    const before = yield* screen.busy("waiting for the one that ends", already(host)).pipe(
+      Effect.timeoutFail({
+        duration: readyMs,
+        onTimeout: () => new CommandFailed({ message: "another supervisor does not end; see: mcp-supervisor stop" })
+      })
+    )
+    if (before !== undefined) return yield* announceAgain(input, before)
     const log = join(host.stateDir, "supervisor.log")
+    yield* Effect.tryPromise({ try: () => makeDirectory(host.stateDir), catch: unusable(host.stateDir) })
     const child = yield* launch(input, host, log)
     const daemon = yield* screen.busy("starting", ready(child, host)).pipe(
       Effect.timeoutFail({
@@ -52,15 +58,39 @@ export const run = (input: Input<typeof spec>) =>
       Effect.onError(() => Effect.sync(() => child.kill("SIGTERM")))
     )
     child.unref()
+    if (daemon.pid !== child.pid) return yield* announceAgain(input, daemon)
     yield* screen.note(`supervising in the background (process ${daemon.pid}), log in ${log}`)
     return yield* announce(input, daemon)
   })
+
+/** Who supervises there for the same config files; fails if it is for others, or does not answer. Who ends is waited for. */
+const already = (host: ReturnType<typeof hostOf>) =>
+  Effect.gen(function* () {
+    let found = yield* locate(host)
+    for (; found._tag === "Ending"; found = yield* locate(host)) yield* Effect.sleep(lookEveryMs)
+    if (found._tag === "Running") return yield* Effect.as(Effect.scoped(reached(found.daemon, host)), found.daemon)
+    if (found._tag !== "OtherFiles") return undefined
+    const { address, pid } = found.daemon
+    return yield* new Claim.AlreadyRunning({ stateDir: host.stateDir, pid, address })
+  })
+
+const announceAgain = (input: Input<typeof spec>, daemon: Daemon) =>
+  Effect.flatMap(Screen, (screen) =>
+    Effect.zipRight(screen.note(`it is running already (process ${daemon.pid})`), announce(input, daemon))
+  )
 
 const announce = (input: Input<typeof spec>, daemon: Daemon) =>
   Effect.flatMap(Screen, (screen) => {
     const { address, pid, socket } = daemon
     const { stateDir } = hostOf(input)
     return input.json ? screen.out(JSON.stringify({ address, socket, pid, stateDir })) : screen.out(address)
+  })
+
+const isBeginning = (stateDir: string) =>
+  Effect.gen(function* () {
+    const found = yield* DaemonFile.find(stateDir)
+    const holder = found._tag === "Nobody" ? yield* Claim.holder(stateDir) : undefined
+    return holder !== undefined && (yield* ProcessIdentity.isAlive(holder)) === "alive"
   })
 
 interface Child {
@@ -74,10 +104,10 @@ interface Child {
 const launch = (input: Input<typeof spec>, host: ReturnType<typeof hostOf>, log: string) =>
   Effect.try({
     try: (): Child => {
-      mkdirSync(host.stateDir, { recursive: true, mode: 0o700 })
       const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
       if (size > maxLog) renameSync(log, `${log}.1`)
       const file = openSync(log, "a", 0o600)
+      writeSync(file, `${begun} ${new Date().toISOString()}, release ${version}\n`)
       const from = statSync(log).size
       const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...words(input, host)], {
         detached: true,
@@ -86,16 +116,31 @@ const launch = (input: Input<typeof spec>, host: ReturnType<typeof hostOf>, log:
         stdio: ["ignore", file, file]
       })
       closeSync(file)
-      const said = () => readFileSync(log).subarray(from).toString("utf8").trim()
+      const said = () => wordsIn(log, from)
       const ended = new Promise<{ readonly code: number; readonly said: string }>((resolve) => {
         child.once("error", (error) => resolve({ code: 1, said: error.message }))
         child.once("exit", (code) => resolve({ code: code ?? 1, said: said() }))
       })
       return { pid: child.pid, kill: (signal) => child.kill(signal), unref: () => child.unref(), ended }
     },
-    catch: (error) =>
-      new CommandFailed({ message: `${host.stateDir} cannot be used: ${codeOf(error)}; choose another --state-dir` })
+    catch: unusable(host.stateDir)
   })
+
+/** What was written since, without what others have begun there. Whoever has taken the log away has taken the words. */
+const wordsIn = (log: string, from: number): string => {
+  try {
+    const lines = readFileSync(log).subarray(from).toString("utf8").split("\n")
+    return lines
+      .filter((line) => !line.startsWith(begun))
+      .join("\n")
+      .trim()
+  } catch {
+    return ""
+  }
+}
+
+const unusable = (stateDir: string) => (error: unknown) =>
+  new CommandFailed({ message: `${stateDir} cannot be used: ${codeOf(error)}; choose another --state-dir` })
 
 const words = (
   input: Input<typeof spec>,
@@ -112,7 +157,7 @@ const words = (
   ...(input.demo ? ["--demo"] : [])
 ]
 
-/** The supervisor once it answers; fails with what it said if it ends before. */
+/** The supervisor once it answers, also that of somebody who was faster; fails with what it said if it ends before. */
 const ready = (child: Child, host: ReturnType<typeof hostOf>) => {
   const look = Effect.gen(function* () {
     while (true) {
@@ -124,12 +169,16 @@ const ready = (child: Child, host: ReturnType<typeof hostOf>) => {
       yield* Effect.sleep(lookEveryMs)
     }
   })
-  const ended = Effect.flatMap(
-    Effect.promise(() => child.ended),
-    ({ code, said }) => {
-      const message = said.replace(/^error: /, "") || `it ended with code ${code}`
-      return Effect.fail(new CommandFailed({ message, code: code === 2 ? 2 : 1 }))
+  const ended = Effect.gen(function* () {
+    const { code, said } = yield* Effect.promise(() => child.ended)
+    // who was faster may have claimed the directory only, and say soon where it is
+    for (let isOpen = true; isOpen; yield* Effect.sleep(lookEveryMs)) {
+      isOpen = yield* isBeginning(host.stateDir)
+      const faster = yield* already(host)
+      if (faster !== undefined) return faster
     }
-  )
+    const message = said.replace(/^error: /, "") || `it ended with code ${code}`
+    return yield* new CommandFailed({ message, code: code === 2 ? 2 : 1 })
+  })
   return Effect.raceFirst(look, ended)
 }

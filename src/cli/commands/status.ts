@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { Screen } from "../Screen.js"
 import { isUsable, serverCard, serverTable, statusesOf } from "../show/servers.js"
 import { argument, command, flag, type Input } from "../spec.js"
-import { withSupervisor } from "../withSupervisor.js"
+import { supervisorEnded, withSupervisor } from "../withSupervisor.js"
 import { noServers } from "./list.js"
 import { watch } from "../watch.js"
 
@@ -24,7 +24,8 @@ export const run = (input: Input<typeof spec>) => {
       const screen = yield* Screen
       if (input.watch) {
         if (name !== undefined) yield* reach.server(name)
-        return yield* watch(reach.changes, { name, json })
+        yield* watch(reach.changes, { name, json })
+        return yield* screen.note(supervisorEnded)
       }
       const snapshots = yield* screen.busy(
         "connecting",

@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
+import * as Claim from "../../control/Daemon.js"
 import * as DaemonFile from "../../control/DaemonFile.js"
 import * as FileLock from "../../system/FileLock.js"
 import * as ProcessIdentity from "../../system/processIdentity.js"
@@ -28,13 +29,32 @@ export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const { stateDir } = hostOf(input)
-    const whom = yield* holderOf(stateDir)
-    const isSent = whom !== undefined && (yield* end(whom, stateDir))
-    if (!isSent) {
-      yield* screen.note("no supervisor is running")
-      return yield* input.json ? screen.json({ stopped: null }) : Effect.void
-    }
+    const found = yield* holderOf(stateDir)
+    const isThere = found !== undefined && !(yield* isGone(found.whom))
+    if (isThere) yield* alone(stateDir, stop(found.whom, stateDir))
+    else yield* screen.note("no supervisor is running")
+    const stopped = isThere ? found.whom.pid : null
+    if (input.json) yield* screen.json({ stopped })
+    else if (isThere) yield* screen.out(`stopped process ${stopped}`)
+  })
+
+/** A second signal would kill what the first lets end in order: of several who stop it, each waits for the one before. */
+const alone = <A, E, R>(stateDir: string, effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(FileLock.make(join(stateDir, "locks", "stop"), { patience: patienceMs }), (lock) =>
+    // where there is no lock to be had, it goes without
+    Effect.catchAll(lock.withLock(effect), (error) =>
+      error instanceof FileLock.LockFailed ? effect : Effect.fail(error)
+    )
+  )
+
+/** Ends that one, and not another that has come after it. */
+const stop = (whom: ProcessIdentity.Identity, stateDir: string) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
     const { pid } = whom
+    const now = yield* holderOf(stateDir)
+    const isEnding = now?.isEnding === true && now.whom.pid === pid
+    if (!(yield* isGone(whom))) yield* end(whom, stateDir, isEnding)
     const gone = Effect.gen(function* () {
       while ((yield* ProcessIdentity.isAlive(whom)) === "alive") yield* Effect.sleep(lookEveryMs)
     })
@@ -44,7 +64,13 @@ export const run = (input: Input<typeof spec>) =>
         onTimeout: () => new CommandFailed({ message: `process ${pid} does not end; end it with: kill -9 ${pid}` })
       })
     )
-    yield* input.json ? screen.json({ stopped: pid }) : screen.out(`stopped process ${pid}`)
+  })
+
+const isGone = (whom: ProcessIdentity.Identity) =>
+  Effect.map(ProcessIdentity.isAlive(whom), (liveness) => {
+    // where the system tells nothing of a process but its number, one that is not there is gone
+    const isUnknown = liveness === "unknown" && whom.boot === undefined && whom.space === undefined
+    return liveness === "dead" || (isUnknown && !ProcessIdentity.exists(whom.pid))
   })
 
 /** Who supervises there, also one that has only begun and cannot be asked yet. */
@@ -52,27 +78,30 @@ const holderOf = (stateDir: string) =>
   Effect.gen(function* () {
     const found = yield* DaemonFile.find(stateDir)
     if (found._tag === "Newer") return yield* laterRelease(stateDir)
-    return "daemon" in found ? found.daemon.identity : yield* FileLock.holder(join(stateDir, "daemon.lock"))
+    if ("daemon" in found) return { whom: found.daemon.identity, isEnding: found._tag === "Ending" }
+    const holder = yield* Claim.holder(stateDir)
+    if (holder !== undefined) return { whom: holder, isEnding: false }
+    if (found.hidden === undefined) return undefined
+    return yield* new CommandFailed({
+      message: `${stateDir} cannot be read (${found.hidden}): nobody knows whether a supervisor runs there`
+    })
   })
 
-/** Whether it was there to be asked. Nobody is signalled of whom it is not certain who he is. */
-const end = (whom: ProcessIdentity.Identity, stateDir: string) =>
+/** Nobody is signalled of whom it is not certain who he is, nor who ends already. */
+const end = (whom: ProcessIdentity.Identity, stateDir: string, isEnding: boolean) =>
   Effect.gen(function* () {
-    const liveness = yield* ProcessIdentity.isAlive(whom)
-    const { boot, machine, pid, space } = whom
-    // where the system tells nothing of a process but its number, one that is not there is gone
-    const isGone = liveness === "unknown" && boot === undefined && space === undefined && !ProcessIdentity.exists(pid)
-    if (liveness === "dead" || isGone) return false
-    if (liveness === "unknown") {
+    const { machine, pid } = whom
+    if ((yield* ProcessIdentity.isAlive(whom)) === "unknown") {
       const where = machine === undefined ? "another machine or container" : `another container or machine (${machine})`
       return yield* new CommandFailed({
         message: `process ${pid} of ${where} supervises ${stateDir}, which cannot be ended from here: end it there`
       })
     }
-    return yield* Effect.try({ try: () => process.kill(pid, "SIGTERM"), catch: codeOf }).pipe(
+    if (isEnding) return
+    yield* Effect.try({ try: () => void process.kill(pid, "SIGTERM"), catch: codeOf }).pipe(
       Effect.catchAll((code) =>
         code === "ESRCH"
-          ? Effect.succeed(false)
+          ? Effect.void
           : new CommandFailed({ message: `process ${pid} may not be ended by this user (${code})` })
       )
     )

@@ -75,10 +75,13 @@ export const promptTable = (
     { width, head: style.dim }
   )
 
+/** Whoever asked for it gets all of it. */
+const whole = { limit: Number.POSITIVE_INFINITY }
+
 export const resultText = ({ content, structuredContent }: Protocol.CallToolResult): string =>
   content.length === 0 && structuredContent !== undefined
     ? JSON.stringify(structuredContent, null, 2)
-    : Content.formatContent(content)
+    : Content.formatContent(content, whole)
 
 export const promptText = ({ messages }: Protocol.GetPromptResult): string =>
-  messages.map(({ content, role }) => `${role}: ${Content.formatContent([content])}`).join("\n\n")
+  messages.map(({ content, role }) => `${role}: ${Content.formatContent([content], whole)}`).join("\n\n")

@@ -1,10 +1,11 @@
 /** The built program, run as people run it. */
-import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { type ChildProcessWithoutNullStreams, execFile, spawn, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
+import { afterAll, beforeAll } from "vitest"
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
@@ -20,6 +21,9 @@ export const bin = (): Promise<string> => {
   })()
   return built
 }
+
+/** Terminals are made by a program in Python. */
+export const hasTerminal = spawnSync("python3", ["--version"]).status === 0
 
 export interface Ran {
   readonly code: number | null
@@ -42,13 +46,19 @@ export interface Place {
   /** The same, as it goes on. */
   readonly begin: (words: ReadonlyArray<string>, options?: RunOptions) => Promise<Begun>
   /** On a terminal: waits for a text, writes another, and so on. */
-  readonly onTerminal: (
-    words: ReadonlyArray<string>,
-    steps?: ReadonlyArray<readonly [string, string]>,
-    size?: { readonly columns: number; readonly rows: number; readonly env?: Readonly<Record<string, string>> }
-  ) => Promise<Ran>
+  readonly onTerminal: (words: ReadonlyArray<string>, steps?: Steps, size?: Size) => Promise<Ran>
+  /** The same, as it goes on. What is written to its stdin is typed. */
+  readonly beginOnTerminal: (words: ReadonlyArray<string>, steps?: Steps, size?: Size) => Begun
   readonly configure: (servers: Readonly<Record<string, unknown>>, file?: string) => string
   readonly remove: () => void
+}
+
+type Steps = ReadonlyArray<readonly [string, string]>
+
+interface Size {
+  readonly columns: number
+  readonly rows: number
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface Begun {
@@ -85,6 +95,18 @@ export const place = async (): Promise<Place> => {
     })
     return follow(child, options.input)
   }
+  const beginOnTerminal: Place["beginOnTerminal"] = (
+    words,
+    steps = [],
+    { columns, rows, env: more } = { columns: 80, rows: 24 }
+  ) => {
+    const fixture = [here("./terminal.py"), String(columns), String(rows), JSON.stringify(steps)]
+    const child = spawn("python3", [...fixture, process.execPath, program, ...words], {
+      cwd: project,
+      env: { ...env, ...more }
+    })
+    return follow(child, undefined)
+  }
   return {
     directory,
     project,
@@ -92,14 +114,8 @@ export const place = async (): Promise<Place> => {
     env,
     begin,
     run: async (words, options) => (await begin(words, options)).ended,
-    onTerminal: async (words, steps = [], { columns, rows, env: more } = { columns: 80, rows: 24 }) => {
-      const fixture = [here("./terminal.py"), String(columns), String(rows), JSON.stringify(steps)]
-      const child = spawn("python3", [...fixture, process.execPath, program, ...words], {
-        cwd: project,
-        env: { ...env, ...more }
-      })
-      return follow(child, undefined).ended
-    },
+    onTerminal: async (words, steps, size) => beginOnTerminal(words, steps, size).ended,
+    beginOnTerminal,
     configure: (servers, file = "config/mcp-supervisor/config.json") => {
       const path = join(directory, file)
       mkdirSync(join(path, ".."), { recursive: true })
@@ -107,6 +123,22 @@ export const place = async (): Promise<Place> => {
       return path
     },
     remove: () => rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Places for the tests of one file. After the last of them, nothing runs there any more, and nothing is left. */
+export const places = (): (() => Promise<Place>) => {
+  const made: Array<Place> = []
+  beforeAll(async () => void (await bin()), 60_000)
+  afterAll(async () => {
+    const inUse = made.filter(({ stateDir }) => existsSync(join(stateDir, "daemon.json")))
+    await Promise.all(inUse.map((each) => each.run(["stop"])))
+    for (const each of made) each.remove()
+  }, 60_000)
+  return async () => {
+    const here = await place()
+    made.push(here)
+    return here
   }
 }
 

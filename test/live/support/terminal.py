@@ -1,7 +1,8 @@
 """Runs a program on a terminal of its own: terminal.py COLUMNS ROWS STEPS program words...
 
 STEPS is a JSON list of [wait for this text, then write that]. A text to write that begins with "signal:" is sent as that
-signal instead. All the program writes goes to stdout; the exit code is that of the program.
+signal instead, and "close:" closes the terminal. What comes on stdin is typed as well. All the program writes goes to stdout; the exit code is that of the
+program.
 """
 
 import fcntl
@@ -13,7 +14,6 @@ import signal
 import struct
 import sys
 import termios
-import time
 
 columns, rows, steps, program = int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3]), sys.argv[4:]
 child, terminal = pty.fork()
@@ -23,10 +23,18 @@ if child == 0:
     os.execvp(program[0], program)
 
 seen = b""
-deadline = time.monotonic() + 25
-while time.monotonic() < deadline:
-    ready, _, _ = select.select([terminal], [], [], 0.5)
-    if not ready:
+sources = [terminal, 0]
+signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+signal.alarm(25)
+while terminal in sources:
+    ready, _, _ = select.select(sources, [], [])
+    if 0 in ready:
+        typed = os.read(0, 65536)
+        if typed:
+            os.write(terminal, typed)
+        else:
+            sources.remove(0)
+    if terminal not in ready:
         continue
     try:
         data = os.read(terminal, 65536)
@@ -42,10 +50,12 @@ while time.monotonic() < deadline:
         seen = b""
         if answer.startswith("signal:"):
             os.kill(child, getattr(signal, answer[len("signal:") :]))
+        elif answer == "close:":
+            sources.remove(terminal)
+            os.close(terminal)
+            break
         else:
             os.write(terminal, answer.encode())
-else:
-    os.kill(child, signal.SIGKILL)
 
 _, status = os.waitpid(child, 0)
 code = os.waitstatus_to_exitcode(status)
