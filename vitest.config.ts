@@ -1,11 +1,27 @@
 import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+/** What takes longest, the longest first. */
+const long = ["simulation", "canary", "conformanceSupervisor", "authStore", "sessionLimits", "sessionContract", "cli"]
+
+/** What takes longest begins first: nobody has to wait for it alone at the end. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = long.findIndex((name) => moduleId.includes(`/${name}`))
+      return index === -1 ? long.length : index
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
 
 export default defineConfig({
   test: {
     // much of what is tested waits for processes and sockets: even two cores have room for two files at once
     maxWorkers: Math.max(2, availableParallelism() - 1),
     minWorkers: 1,
+    sequence: { sequencer: LongFirst },
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],
@@ -32,16 +48,16 @@ export default defineConfig({
         test: {
           name: "live",
           include: ["test/live/**/*.test.ts"],
-          exclude: ["test/live/timed/**"],
+          exclude: ["test/live/alone/**"],
           testTimeout: 60_000,
           hookTimeout: 60_000
         }
       },
       {
-        // foreign tests that measure time: after everything else, with nothing beside them
+        // what measures time or replaces a module: after everything else, each in a process of its own
         test: {
-          name: "timed",
-          include: ["test/live/timed/**/*.test.ts"],
+          name: "alone",
+          include: ["test/live/alone/**/*.test.ts"],
           testTimeout: 60_000,
           sequence: { groupOrder: 1 }
         }

@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 
-const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8")
+const root = new URL("../", import.meta.url)
+
+const read = (file: string) => readFileSync(new URL(file, root), "utf8")
 
 interface Manifest {
   readonly [kind: `${string}ependencies`]: Record<string, string>
@@ -21,25 +23,30 @@ describe("the README", () => {
     }
   })
 
-  it("links to nothing that is not there", () => {
-    const pages = [
-      "README.md",
-      "CONTRIBUTING.md",
-      "docs/architecture.md",
-      "docs/cli.md",
-      "docs/configuration.md",
-      "docs/connections.md",
-      "docs/testing.md",
-      "docs/writing-servers.md",
-      "bench/README.md",
-      "docs/lifecycle.md",
-      "docs/decisions/README.md"
-    ]
+  it("links to nothing that is not there, nor does any other page", () => {
+    const folders = ["", "docs/", "docs/decisions/", "bench/", "examples/config/", "examples/servers/"]
+    const pages = folders.flatMap((folder) =>
+      readdirSync(new URL(folder, root))
+        .filter((name) => name.endsWith(".md"))
+        .map((name) => folder + name)
+    )
+    assert.isAbove(pages.length, 20)
     for (const page of pages) {
-      for (const [, target] of read(page).matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
-        const url = new URL(target!, new URL(`../${page}`, import.meta.url))
-        assert.doesNotThrow(() => readFileSync(url.pathname.endsWith("/") ? new URL("README.md", url) : url), page)
+      for (const [, link] of read(page).matchAll(/\]\((?!\w+:)([^)]+)\)/g)) {
+        const { hash, pathname } = new URL(link!, new URL(page, root))
+        const file = pathname.endsWith("/") ? `${pathname}README.md` : pathname
+        assert.isTrue(existsSync(file), `${page}: ${link}`)
+        if (hash !== "") assert.include(anchors(file), decodeURIComponent(hash.slice(1)), `${page}: ${link}`)
       }
     }
   })
 })
+
+/** What the headings of a page are called in addresses. */
+const anchors = (file: string): ReadonlyArray<string> =>
+  Array.from(readFileSync(file, "utf8").matchAll(/^#+ (.+)$/gm), ([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-")
+  )

@@ -22,7 +22,7 @@ for (const [revision, count] of Object.entries(scored)) {
   describe(`a supervisor passes what ${revision} requires`, () => {
     it(`of which there are ${count}`, () => assert.strictEqual(scenarios.length, count))
 
-    // those that measure time are in timed/conformance
+    // those that measure time are in alone/conformance
     describe.concurrent("at any speed", () => {
       for (const scenario of scenarios.filter((scenario) => !isTimed(scenario))) {
         const run = passes({ suite: "conformance", scenario, revision, client })
