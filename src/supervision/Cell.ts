@@ -15,6 +15,7 @@ export interface Cell<A> {
    * if the cell ends before.
    */
   readonly until: <B>(pick: (value: A) => B | undefined) => Effect.Effect<B, "ended">
+  /** Nobody is told anything any more. The value itself may still change. */
   readonly end: () => void
 }
 
@@ -28,8 +29,8 @@ export const make = <A>(initial: A): Cell<A> => {
   return {
     get: () => current,
     set: (value) => {
-      if (ended) return
       current = value
+      if (ended) return
       broadcast.publish(value)
       for (const tell of waiting) tell(value)
     },

@@ -152,7 +152,7 @@ export const make = (
       // who was not expected back does not come back unseen
       if (isUp(next) || !isExpected(next)) inGrace = false
       if (next.restarts > before.restarts) metrics.restarted()
-      Metrics.moved(Lifecycle.status(before).status, Lifecycle.status(next).status)
+      metrics.isAt(Lifecycle.status(next).status)
       options.onChange(actor)
     }
 
@@ -321,12 +321,12 @@ export const make = (
       isOver: (link) => live.get(link.generation)?.isOver ?? Effect.succeed(true),
       run: Effect.ensuring(
         Effect.suspend(() => {
-          Metrics.moved(undefined, Lifecycle.status(state.get()).status)
+          metrics.isAt(Lifecycle.status(state.get()).status)
           // whoever starts many does not wait until each has begun to connect
           return Effect.zipRight(Effect.yieldNow(), contained())
         }),
         Effect.sync(() => {
-          Metrics.moved(Lifecycle.status(state.get()).status, undefined)
+          metrics.isAt(undefined)
           inbox.end()
           state.end()
           roots.end()

@@ -25,6 +25,8 @@ const latency = Metric.histogram(
 
 /** The metrics of one server, ready to be set without further ado: calls come by the thousand. */
 export interface ServerMetrics {
+  /** Counts the server where it is now, and no longer where it was counted before; nowhere, if it is gone. */
+  readonly isAt: (status: ServerStatus["status"] | undefined) => void
   readonly restarted: () => void
   readonly refreshed: () => void
   readonly inFlight: (change: 1 | -1) => void
@@ -41,18 +43,21 @@ export const ofServer = (server: string): ServerMetrics => {
     byOutcome.set(outcome, labels)
     return labels
   }
+  let counted: ServerStatus["status"] | undefined
+  const count = (status: typeof counted, change: 1 | -1) => {
+    if (status !== undefined) connections.unsafeModify(change, [MetricLabel.make("status", status)])
+  }
   return {
+    isAt: (status) => {
+      if (status === counted) return
+      count(counted, -1)
+      count(status, 1)
+      counted = status
+    },
     restarted: () => restarts.unsafeUpdate(1, here),
     refreshed: () => refreshes.unsafeUpdate(1, here),
     inFlight: (change) => inFlight.unsafeModify(change, here),
     queued: (count) => queued.unsafeUpdate(count, here),
     settled: (outcome, ms) => latency.unsafeUpdate(ms, labelsOf(outcome))
   }
-}
-
-/** Counts a server where it is now, and no longer where it was. */
-export const moved = (from: ServerStatus["status"] | undefined, to: ServerStatus["status"] | undefined): void => {
-  if (from === to) return
-  if (from !== undefined) connections.unsafeModify(-1, [MetricLabel.make("status", from)])
-  if (to !== undefined) connections.unsafeModify(1, [MetricLabel.make("status", to)])
 }

@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs"
 import * as Http from "node:http"
-import { connect, type Socket } from "node:net"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Logger, Option, Scope, Stream } from "effect"
@@ -9,7 +8,8 @@ import type { EventMessage } from "../../src/control/ControlClient.js"
 import type { ServerEvent } from "../../src/domain/ServerEvent.js"
 import * as Ring from "../../src/supervision/Ring.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
-import { controlled, local, temporary, token } from "./support/control.js"
+import { controlled, idler, local, temporary, token } from "./support/control.js"
+import { heldBytes, megabyte } from "./support/memory.js"
 
 const quiet = Logger.remove(Logger.defaultLogger)
 
@@ -198,27 +198,8 @@ describe("the event stream", () => {
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { client, publish, ring, server } = yield* Scope.extend(handmade({}, 100), scope)
-      const { port } = new URL(server.address)
-      const sockets = yield* Effect.forEach(
-        Array.from({ length: 20 }),
-        () =>
-          Effect.async<Socket>((resume) => {
-            const socket = connect(Number(port), "127.0.0.1", () => {
-              socket.write(`GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`)
-            })
-            socket.on("error", () => {})
-            socket.once("data", () => {
-              socket.pause()
-              resume(Effect.succeed(socket))
-            })
-          }),
-        { concurrency: 20 }
-      )
+      yield* Effect.forEach(Array.from({ length: 20 }), () => idler(server.address, "/events"), { concurrency: 20 })
       const large = `a:${"x".repeat(10_000)}`
-      const heap = () => {
-        const { arrayBuffers, external, heapUsed } = process.memoryUsage()
-        return heapUsed + arrayBuffers + external
-      }
       const rounds = 40
       let most = 0
       let before = 0
@@ -227,15 +208,14 @@ describe("the event stream", () => {
         // a reader who does read gets all of it: by then the others could have
         const at = `${server.epoch}-${ring.next() - 2}`
         yield* Stream.runDrain(Stream.take(client.events(at), 1))
-        if (round === 4) before = heap()
-        if (round > 4) most = Math.max(most, heap())
+        if (round === 4) before = heldBytes()
+        if (round > 4) most = Math.max(most, heldBytes())
       }
       // 20 readers missed 17 MB each since then
-      assert.isBelow(most - before, 80 * 1024 * 1024)
+      assert.isBelow(most - before, 80 * megabyte)
       const started = yield* Clock.currentTimeMillis
       yield* Scope.close(scope, Exit.void)
       assert.isBelow((yield* Clock.currentTimeMillis) - started, 8000)
-      for (const socket of sockets) socket.destroy()
     })
   )
 

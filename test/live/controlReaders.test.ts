@@ -1,11 +1,10 @@
 /** Those who ask for what a server writes and do not read it; and what the supervisor says of itself. */
-import { connect, type Socket } from "node:net"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Logger, Scope, Stream } from "effect"
 import { ControlApi } from "../../src/control/ControlApi.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
-import { controlled, local, token } from "./support/control.js"
+import { controlled, idler, local } from "./support/control.js"
 import { heldBytes, megabyte } from "./support/memory.js"
 
 const quiet = Logger.remove(Logger.defaultLogger)
@@ -19,22 +18,6 @@ const setup = (name = "one") =>
     yield* harness.supervisor.awaitSettled()
     return harness
   }).pipe(Effect.provide(quiet))
-
-/** Somebody who asks for a stream, hears its beginning, and reads no further. */
-const idler = (address: string, path: string) =>
-  Effect.acquireRelease(
-    Effect.async<Socket>((resume) => {
-      const socket = connect(Number(new URL(address).port), "127.0.0.1")
-      socket.on("error", () => {})
-      const head = ["Host: localhost", "Accept: text/event-stream", `Authorization: Bearer ${token}`]
-      socket.write(`GET ${path} HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n`)
-      socket.once("data", () => {
-        socket.pause()
-        resume(Effect.succeed(socket))
-      })
-    }),
-    (socket) => Effect.sync(() => socket.destroy())
-  )
 
 describe("a server's lines", () => {
   it.scopedLive("are not kept for those who do not read them, who hold up nobody and end with the supervisor", () =>

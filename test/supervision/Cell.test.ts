@@ -38,9 +38,19 @@ describe("Cell", () => {
       const cell = Cell.make(1)
       cell.set(2)
       cell.end()
-      cell.set(3)
-      assert.strictEqual(cell.get(), 2)
       assert.deepStrictEqual(yield* read(cell.changes), [2])
+    })
+  )
+
+  it.effect("one that has ended may still change, and tells nobody", () =>
+    Effect.gen(function* () {
+      const cell = Cell.make(1)
+      const reader = yield* Effect.fork(read(cell.changes))
+      yield* settle
+      cell.end()
+      cell.set(2)
+      assert.strictEqual(cell.get(), 2)
+      assert.deepStrictEqual(yield* Fiber.join(reader), [1])
     })
   )
 

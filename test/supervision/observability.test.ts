@@ -11,7 +11,8 @@ import {
   recordSpans,
   resultOf,
   settle,
-  supervise
+  supervise,
+  superviseUnsettled
 } from "./support.js"
 
 const open = { a: FakeConnector.open({ tools: ["x"] }) }
@@ -345,6 +346,23 @@ describe("metrics", () => {
       assert.deepStrictEqual(yield* Effect.all([connected, disabled]), [before, off + 1])
       yield* close
       assert.deepStrictEqual(yield* Effect.all([connected, disabled]), [before, off])
+    })
+  )
+
+  it.scoped("count a server whose status changes while everything ends where it is, and then nowhere", () =>
+    Effect.gen(function* () {
+      const statuses = ["connected", "connecting", "failed", "needs_auth"]
+      const counts = Effect.all(statuses.map((status) => metric("mcp_connections", "status", status)))
+      const before = yield* counts
+      for (let moment = 0; moment < 40; moment++) {
+        const { close, controls } = yield* superviseUnsettled({ servers: { a: local } }, { scripts: open })
+        const attempt = yield* controls.awaitAttempt("a")
+        yield* settle
+        yield* attempt.crash(closed())
+        yield* Effect.repeatN(Effect.yieldNow(), moment)
+        yield* close
+        assert.deepStrictEqual(yield* counts, before, `after ${moment} turns`)
+      }
     })
   )
 })

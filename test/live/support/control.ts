@@ -1,6 +1,7 @@
 /** A supervisor over a fake, and its control API on a real socket. */
 import { mkdtempSync, rmSync } from "node:fs"
 import * as Http from "node:http"
+import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Redacted, Scope } from "effect"
@@ -64,6 +65,22 @@ export const ask = (
     request.end(payload)
     return Effect.sync(() => void request.destroy())
   })
+
+/** Somebody who asks for a stream, hears its beginning, and reads no further. */
+export const idler = (address: string, path: string) =>
+  Effect.acquireRelease(
+    Effect.async<Socket>((resume) => {
+      const socket = connect(Number(new URL(address).port), "127.0.0.1")
+      socket.on("error", () => {})
+      const head = ["Host: localhost", "Accept: text/event-stream", `Authorization: Bearer ${token}`]
+      socket.write(`GET ${path} HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n`)
+      socket.once("data", () => {
+        socket.pause()
+        resume(Effect.succeed(socket))
+      })
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
 
 export interface Controlled {
   readonly supervisor: Shape
