@@ -7,6 +7,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { withinBudget } from "../connection/budget.js"
 import * as ProcessIdentity from "../system/processIdentity.js"
 import * as StateFile from "../system/stateFile.js"
 import { revision } from "./revision.js"
@@ -134,11 +135,9 @@ export const write = (stateDir: string, daemon: DaemonFile): Effect.Effect<void,
  * @category files
  */
 export const end = (stateDir: string, pid: number): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const found = yield* find(stateDir)
-    if (found._tag !== "Running" || found.daemon.pid !== pid) return
-    yield* Effect.catchAll(write(stateDir, { ...found.daemon, isEnding: true }), () => remove(stateDir, pid))
-  })
+  ifOurs(stateDir, pid, (daemon) =>
+    Effect.catchAll(write(stateDir, { ...daemon, isEnding: true }), () => StateFile.remove(fileIn(stateDir)))
+  )
 
 /**
  * Takes the file away if it is still about this process.
@@ -147,9 +146,18 @@ export const end = (stateDir: string, pid: number): Effect.Effect<void> =>
  * @category files
  */
 export const remove = (stateDir: string, pid: number): Effect.Effect<void> =>
+  ifOurs(stateDir, pid, () => StateFile.remove(fileIn(stateDir)))
+
+/** Longer than this nobody who ends waits for a file system. */
+const patience = "1 second"
+
+const ifOurs = (
+  stateDir: string,
+  pid: number,
+  act: (daemon: DaemonFile) => Effect.Effect<void>
+): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const path = fileIn(stateDir)
-    const found = yield* StateFile.read(path, maxBytes)
+    const found = yield* StateFile.read(fileIn(stateDir), maxBytes)
     const daemon = found._tag === "Found" ? decode(found.content) : Option.none()
-    if (Option.isSome(daemon) && daemon.value.pid === pid) yield* StateFile.remove(path)
-  })
+    if (Option.isSome(daemon) && daemon.value.pid === pid) yield* act(daemon.value)
+  }).pipe(withinBudget(patience), Effect.asVoid)

@@ -36,13 +36,16 @@ export const Add = Schema.Struct({
 }).annotations({ identifier: "AddServer" })
 
 /**
- * What the browser brought back: the parameters, or the address with them.
+ * What the browser brought back: the parameters, or the address with them. Authorization servers may add parameters of their
+ * own, which are ignored (RFC 6749, 4.1.2).
  *
  * @since 0.1.0
  * @category requests
  */
 export const Callback = Schema.Union(
-  Schema.Struct({ code: Schema.String, state: Schema.String, iss: Schema.optional(Schema.String) }),
+  Schema.Struct({ code: Schema.String, state: Schema.String, iss: Schema.optional(Schema.String) }).annotations({
+    parseOptions: { onExcessProperty: "ignore" }
+  }),
   Schema.Struct({ url: Schema.String })
 ).annotations({ identifier: "AuthCallback", description: '{ "code", "state" } or { "url" }' })
 

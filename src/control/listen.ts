@@ -67,6 +67,9 @@ const faults: Readonly<Record<string, readonly [status: string, message: string]
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request took too long to arrive"]
 }
 
+/** How long whoever was answered by hand has to hear it: who does not hang up himself is hung up on. */
+const farewellMs = 1000
+
 /** What is no HTTP at all is answered by hand, unless that would be heard as part of another answer. */
 const malformed = ({ code = "" }: NodeJS.ErrnoException, socket: Socket): void => {
   if (code === "ECONNRESET" || !socket.writable || isAnswering(socket)) return void socket.destroy()
@@ -75,4 +78,6 @@ const malformed = ({ code = "" }: NodeJS.ErrnoException, socket: Socket): void =
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
   )
+  const timer = setTimeout(() => socket.destroy(), farewellMs)
+  socket.once("close", () => clearTimeout(timer))
 }

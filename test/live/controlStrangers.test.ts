@@ -1,5 +1,5 @@
 /** Those who may not come in, and what they can do to the supervisor: nothing. */
-import { connect, type Socket } from "node:net"
+import { connect, Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { controlled, local, token } from "./support/control.js"
@@ -59,6 +59,13 @@ const pour = ({ closed, socket }: Visitor, part: Buffer) =>
     return { sent, grown: Math.max(grown, heldBytes() - before) }
   })
 
+/** All of this process, on both sides. */
+const openSockets = (): ReadonlyArray<Socket> =>
+  // the public function tells how many there are, not whose
+  (process as unknown as { readonly _getActiveHandles: () => ReadonlyArray<unknown> })
+    ._getActiveHandles()
+    .filter((handle) => handle instanceof Socket)
+
 const right = { Host: "127.0.0.1", Authorization: `Bearer ${token}` }
 
 const strangers: Readonly<Record<string, readonly [string, Readonly<Record<string, string>>]>> = {
@@ -109,6 +116,24 @@ describe.concurrent("a stranger", () => {
         assert.strictEqual(yield* Effect.promise(() => visitor.answered), "401")
         yield* Effect.promise(() => visitor.closed)
       }
+    })
+  )
+})
+
+describe("somebody who speaks no HTTP", () => {
+  it.scopedLive("is told so, and hung up on though he does not hang up himself", () =>
+    Effect.gen(function* () {
+      const { server } = yield* setup()
+      const port = Number(new URL(server.address).port)
+      let heard = ""
+      const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true })
+      yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+      socket.on("data", (part) => (heard += String(part)))
+      socket.write("what is that\r\n\r\n")
+      yield* eventually(() => socket.readableEnded)
+      assert.match(heard, /^HTTP\/1\.1 400 /)
+      const { localPort } = socket
+      yield* eventually(() => !openSockets().some(({ remotePort }) => remotePort === localPort))
     })
   )
 })

@@ -62,7 +62,7 @@ export const groupOf = (leader: number): ReadonlyArray<number> =>
       }
     })
 
-/** Waits until something holds that has no event of its own, for at most ten seconds. */
+/** Waits until something holds that has no event of its own, for at most 30 seconds. */
 export const eventually = (holds: () => boolean): Effect.Effect<void> =>
   Effect.sync(holds).pipe(
     Effect.repeat({ until: (done) => done, schedule: Schedule.spaced("10 millis") }),
