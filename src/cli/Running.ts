@@ -1,6 +1,7 @@
 /**
  * The supervisor that runs in the background, through its control API.
  */
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -33,6 +34,9 @@ export const reached = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect
       )
   )
 
+/** Within this, whoever has stopped to answer has said goodbye. */
+const farewell = Duration.seconds(1)
+
 export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Effect<Reach, Failure, Scope.Scope> =>
   Effect.map(reached(daemon, host), (client): Reach => {
     const path = (name: string) => ({ path: { name } })
@@ -43,19 +47,31 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
 
     const servers = told(client.servers.list({}))
 
-    /** Something may have changed: once at the beginning, then with each event. None is missed in between. */
-    const occasions = Stream.unwrap(
-      Effect.map(position(client), ({ epoch, latest }) =>
-        Stream.concat(
-          Stream.void,
-          client.events(`${epoch}-${latest}`).pipe(
-            Stream.filter((message) => message._tag !== "Event" || message.event.type !== "CallSettled"),
-            // however much happens, it is looked at now and then, and once more after the last of it
-            Stream.buffer({ capacity: 1, strategy: "sliding" }),
-            Stream.mapEffect(() => Effect.sleep(Duration.millis(50)))
+    /** The servers at the beginning, then with each event. None is missed in between. */
+    const changes = Stream.unwrap(
+      Effect.gen(function* () {
+        const { epoch, latest } = yield* told(position(client))
+        const ended = yield* Deferred.make<void>()
+        const occasions = client.events(`${epoch}-${latest}`).pipe(
+          Stream.onEnd(Deferred.succeed(ended, undefined)),
+          Stream.filter((message) => message._tag !== "Event" || message.event.type !== "CallSettled"),
+          // however much happens, it is looked at now and then, and once more after the last of it
+          Stream.buffer({ capacity: 1, strategy: "sliding" }),
+          Stream.mapEffect(() => Effect.sleep(Duration.millis(50)))
+        )
+        // who ends in order ends the events as well; there is nobody to be asked any more
+        const shown = Effect.catchAll(Effect.asSome(servers), (failure) =>
+          Deferred.await(ended).pipe(
+            Effect.as(Option.none()),
+            Effect.timeoutFail({ duration: farewell, onTimeout: () => failure })
           )
         )
-      )
+        return Stream.concat(Stream.void, toldAll(occasions)).pipe(
+          Stream.mapEffect(() => shown),
+          Stream.takeWhile(Option.isSome),
+          Stream.map(({ value }) => value)
+        )
+      })
     )
 
     const events: Reach["events"] = ({ follow, replay }) =>
@@ -71,7 +87,7 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
       kind: "running",
       servers,
       server: (name) => told(client.servers.get(path(name))),
-      changes: Stream.mapEffect(toldAll(occasions), () => servers),
+      changes,
       catalog: told(
         Effect.all(
           {
@@ -137,7 +153,7 @@ const eventOf = (message: ControlClient.EventMessage): Option.Option<ServerEvent
 /** Whether a request may have arrived though no answer came. */
 export const isLost = (error: object): boolean => {
   const { _tag: tag, cause, reason } = error as Readonly<Record<string, unknown>>
-  if (tag === "ResponseError" || tag === "UnknownAnswer") return true
+  if (tag === "ResponseError" || tag === "CutOff") return true
   if (tag !== "RequestError" || reason !== "Transport") return false
   const code = Predicate.hasProperty(cause, "code") ? cause.code : undefined
   return code !== "ECONNREFUSED" && code !== "ENOENT"

@@ -4,7 +4,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { locate } from "../locate.js"
-import { CommandFailed } from "./failure.js"
+import { CommandFailed, WrongUsage } from "./failure.js"
 import { hostOf } from "./host.js"
 import type { Failure, Reach } from "./Reach.js"
 import * as Running from "./Running.js"
@@ -37,7 +37,10 @@ export const withRunning = <A, E, R>(
   use: (reach: Reach) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | Failure, Exclude<R, Scope.Scope>> =>
   Effect.gen(function* () {
-    const running = shared.standalone ? undefined : yield* reachRunning(shared)
+    if (shared.standalone) {
+      return yield* new WrongUsage({ message: "this command is for the running supervisor: leave out --standalone" })
+    }
+    const running = yield* reachRunning(shared)
     if (running !== undefined && !isPassedOver(running)) return yield* use(running)
     return yield* new CommandFailed({
       message:

@@ -4,7 +4,6 @@
  * @since 0.1.0
  */
 import * as HttpApiClient from "@effect/platform/HttpApiClient"
-import { unsafeJson } from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -69,10 +68,37 @@ export class UnknownAnswer extends Schema.TaggedError<UnknownAnswer>("mcp-superv
 }
 
 /**
+ * The stream of a call ended before its result: the call may have been executed.
+ *
  * @since 0.1.0
  * @category errors
  */
-export type CallError = StreamError | Errors.CallError
+export class CutOff extends Schema.TaggedError<CutOff>("mcp-supervisor/CutOff")("CutOff", {}) {
+  override get message(): string {
+    return "the supervisor was gone before the result, the call may have been executed; check before you repeat it"
+  }
+}
+
+/**
+ * A call ended in an error that only a later version knows, in the words of the supervisor.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class UnknownError extends Schema.TaggedError<UnknownError>("mcp-supervisor/UnknownError")("UnknownError", {
+  tag: Schema.String,
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `${this.detail} (${this.tag})`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category errors
+ */
+export type CallError = StreamError | Errors.CallError | CutOff | UnknownError
 
 /**
  * @since 0.1.0
@@ -110,16 +136,16 @@ export const make = (options: Options) =>
         payload: typeof Call.Type,
         onProgress: (progress: Progress) => Effect.Effect<void>
       ): Effect.Effect<CallToolResult, CallError> =>
-        follow(
-          http,
-          HttpClientRequest.post(`/tools/${encodeURIComponent(tool)}/call`, { body: unsafeJson(payload) })
-        ).pipe(
+        HttpClientRequest.post(`/tools/${encodeURIComponent(tool)}/call`).pipe(
+          HttpClientRequest.bodyJson(payload),
+          // what the other side would say of it, if it could be sent
+          Effect.mapError(() => new ControlError.BadRequest({ detail: "the arguments are no JSON", issues: [] })),
+          Effect.map((request) => follow(http, request)),
+          Stream.unwrap,
           Stream.mapEffect((message) => toResult(message, onProgress)),
           Stream.filterMap((result) => result),
           Stream.runHead,
-          Effect.flatMap(
-            Option.match({ onNone: () => Effect.fail(unknown("it ended before the result")), onSome: Effect.succeed })
-          )
+          Effect.flatMap(Option.match({ onNone: () => new CutOff(), onSome: Effect.succeed }))
         ),
       /** What a server has written and writes. Ends when the server is removed or the supervisor ends. */
       logs: (server: string): Stream.Stream<LogLine, StreamError> =>
@@ -162,6 +188,9 @@ const decodeEvent = Schema.decode(Schema.parseJson(ServerEvent))
 const decodeProgress = Schema.decode(Schema.parseJson(Progress))
 const decodeResult = Schema.decode(Schema.parseJson(CallToolResult))
 const decodeFailure = Schema.decode(Schema.parseJson(Schema.Union(...ControlError.callErrors)))
+const decodeOther = Schema.decode(
+  Schema.parseJson(Schema.Struct({ error: Schema.Struct({ tag: Schema.String, message: Schema.String }) }))
+)
 
 /** The result, once it is there. */
 const toResult = (
@@ -174,7 +203,13 @@ const toResult = (
     case "result":
       return Effect.asSome(Effect.mapError(decodeResult(data), unknown))
     case "error":
-      return Effect.flatMap(Effect.mapError(decodeFailure(data), unknown), (error) => Effect.fail(error))
+      return decodeFailure(data).pipe(
+        Effect.orElse(() =>
+          Effect.map(decodeOther(data), ({ error: { message, tag } }) => new UnknownError({ tag, detail: message }))
+        ),
+        Effect.mapError(unknown),
+        Effect.flatMap((error: CallError) => Effect.fail(error))
+      )
     default:
       return Effect.succeedNone
   }

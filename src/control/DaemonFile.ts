@@ -151,11 +151,7 @@ export const remove = (stateDir: string, pid: number): Effect.Effect<void> =>
 /** Longer than this nobody who ends waits for a file system. */
 const patience = "1 second"
 
-const ifOurs = (
-  stateDir: string,
-  pid: number,
-  act: (daemon: DaemonFile) => Effect.Effect<void>
-): Effect.Effect<void> =>
+const ifOurs = (stateDir: string, pid: number, act: (daemon: DaemonFile) => Effect.Effect<void>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const found = yield* StateFile.read(fileIn(stateDir), maxBytes)
     const daemon = found._tag === "Found" ? decode(found.content) : Option.none()

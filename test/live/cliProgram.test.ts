@@ -324,7 +324,7 @@ describe.runIf(hasTerminal)("on a terminal", () => {
 
   it("that is closed, everything ends in order and as a shell expects it", async () => {
     const here = await newPlace()
-    const stubborn = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)`
+    const stubborn = `process.on("SIGTERM", () => {}); setTimeout(() => {}, 60_000)`
     here.configure({ greet, stubborn: { command: process.execPath, args: ["-e", stubborn] } })
     const ends = [
       ["status", "--watch"],
@@ -339,15 +339,6 @@ describe.runIf(hasTerminal)("on a terminal", () => {
     })
     await Promise.all(ends)
     assert.isFalse(existsSync(join(here.directory, "state-1", "daemon.json")))
-  })
-
-  it("what is done at once draws nothing but its result", async () => {
-    const here = await newPlace()
-    here.configure({ greet })
-    assert.strictEqual((await here.run(["start", "--port", "0"])).code, 0)
-    await here.run(["call", "greet/greet", '{"name":"Ada"}'])
-    const { stdout } = await here.onTerminal(["call", "greet/greet", '{"name":"Ada"}'])
-    assert.strictEqual(stdout.replaceAll("\r", ""), "Hello, Ada!\n")
   })
 
   it("serve --demo shows a live table and what to try, and Ctrl-C ends it", async () => {

@@ -10,10 +10,10 @@ import { greet, notes, type Place, places } from "./support/cli.js"
 
 const newPlace = places()
 
-/** Ends neither with its input nor when it is asked to, and never says a word. */
+/** Ends neither with its input nor when it is asked to, and never says a word of what it should. */
 const stubborn = {
   command: process.execPath,
-  args: ["-e", "process.on('SIGTERM', () => {}); console.error(process.pid); setInterval(() => {}, 1000)"]
+  args: ["-e", "process.on('SIGTERM', () => {}); console.error(process.pid); setTimeout(() => {}, 60_000)"]
 }
 
 /** Whether it runs: what is dead and waits to be buried does not. */

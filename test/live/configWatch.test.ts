@@ -3,7 +3,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { assert, describe } from "@effect/vitest"
+import { assert, describe, vi } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Option, Queue, Stream } from "effect"
 import { ConfigFiles, McpSupervisor } from "../../src/index.js"
 import type { Desired } from "../../src/domain/Desired.js"
@@ -28,12 +28,10 @@ const replace = (file: string, text: string) => {
 const ownEnvironment = (machine: Machine) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const before = { ...process.env }
-      process.env.XDG_CONFIG_HOME = join(machine.home, ".config")
-      Object.assign(process.env, machine.env)
-      return before
+      const own = { XDG_CONFIG_HOME: join(machine.home, ".config"), ...machine.env }
+      for (const [name, value] of Object.entries(own)) vi.stubEnv(name, value)
     }),
-    (before) => Effect.sync(() => void (process.env = before))
+    () => Effect.sync(() => vi.unstubAllEnvs())
   )
 
 const supervise = (machine: Machine, options: McpSupervisor.ConfigOptions) =>

@@ -20,6 +20,12 @@ const names = ["one", "two", "three"] as const
 
 const server = { ...local, timeout: 200, restart: { base: 50, cap: 50, maxRestarts: "none" } } as const
 
+/** Servers that nobody moves, and that stay as they are. */
+const unmoved = {
+  broken: { ...local, restart: { maxRestarts: 0, cooldown: "1 hour" } },
+  stuck: { ...local, timeout: "1 hour" }
+} as const
+
 const steps = ["connect", "disconnect", "restart", "enable", "disable", "remove"] as const
 
 const transitions = [...steps, "add", "crash", "fail", "hang"] as const
@@ -59,8 +65,12 @@ describe("the library, the API and the command line", () => {
           supervisor
         } = yield* controlled({
           control: { socket },
-          supervisor: { servers: Object.fromEntries(names.map((name) => [name, server])) },
-          scripts: Object.fromEntries(names.map((name) => [name, open]))
+          supervisor: { servers: { ...Object.fromEntries(names.map((name) => [name, server])), ...unmoved } },
+          scripts: {
+            ...Object.fromEntries(names.map((name) => [name, open])),
+            broken: FakeConnector.fail(new Errors.SessionLost({ server: "broken" })),
+            stuck: FakeConnector.hang
+          }
         })
         const { controls } = fake
         yield* announce(stateDir, { address: listening.address, socket })

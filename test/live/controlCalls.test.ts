@@ -1,5 +1,6 @@
 /** Using servers through the control API: results, errors, progress, and callers who hang up. */
 import * as Http from "node:http"
+import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Logger, Option, Redacted, Scope, Stream } from "effect"
 import { isLost } from "../../src/cli/Running.js"
@@ -8,6 +9,7 @@ import type { Progress } from "../../src/domain/Protocol.js"
 import * as Errors from "../../src/domain/Errors.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { type Asked, controlled, local, token } from "./support/control.js"
+import { heldBytes, megabyte } from "./support/memory.js"
 
 const open = FakeConnector.open({
   tools: [
@@ -162,14 +164,48 @@ describe("the progress of a call", () => {
     })
   )
 
+  it.scopedLive("may end in an error of a later version: it is told in its words, and nothing is lost", () =>
+    Effect.gen(function* () {
+      const said = { error: { tag: "PermissionDenied", message: "nobody may call this" } }
+      const later = yield* Effect.acquireRelease(
+        Effect.async<Http.Server>((resume) => {
+          const listening = Http.createServer((_, response) => {
+            response.writeHead(200, { "content-type": "text/event-stream" })
+            response.end(`event: error\ndata: ${JSON.stringify(said)}\n\n`)
+          })
+          listening.listen(0, "127.0.0.1", () => resume(Effect.succeed(listening)))
+        }),
+        (listening) => Effect.sync(() => listening.close())
+      )
+      const { port } = later.address() as AddressInfo
+      const client = yield* ControlClient.make({ address: `http://127.0.0.1:${port}`, token: Redacted.make(token) })
+      const error = yield* Effect.flip(client.call("any", {}, () => Effect.void))
+      assert.deepInclude(error, { _tag: "UnknownError", tag: "PermissionDenied" })
+      assert.include(error.message, "nobody may call this")
+      assert.isFalse(isLost(error))
+    })
+  )
+
+  it.scopedLive("does not begin with arguments that are no JSON", () =>
+    Effect.gen(function* () {
+      const { client } = yield* setup
+      const error = yield* Effect.flip(client.call("one_greet", { arguments: { who: 1n } }, () => Effect.void))
+      assert.deepInclude(error, { _tag: "BadRequest", detail: "the arguments are no JSON" })
+    })
+  )
+
   it.scopedLive("is not kept for somebody who does not read it, and does not hold up the call", () =>
     Effect.gen(function* () {
       const { fake, server, supervisor } = yield* setup
       const request = yield* begin(server.address, "/tools/one_slow/call", { accept: "text/event-stream" })
       request.removeAllListeners("response").on("response", (response) => response.on("error", () => {}).pause())
       const call = yield* fake.controls.awaitCall("one")
-      const message = "x".repeat(100_000)
-      for (let step = 0; step < 1000; step++) yield* call.progress({ progress: step, message })
+      const before = heldBytes()
+      for (let step = 0; step < 1000; step++) {
+        yield* call.progress({ progress: step, message: String(step).padEnd(100_000) })
+      }
+      // of 100 MB, what the latest reports take and the sockets between us
+      assert.isBelow(heldBytes() - before, 32 * megabyte)
       assert.isTrue(yield* call.answer(FakeConnector.text("done")))
       // the supervisor is through with it, though nobody has read a word
       const settled = yield* supervisor.eventsFrom(1).pipe(

@@ -12,7 +12,7 @@ import {
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it, vi } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Logger, Redacted, Scope } from "effect"
 import type * as ConfigFiles from "../../src/config/ConfigFiles.js"
 import * as Control from "../../src/Control.js"
@@ -42,9 +42,14 @@ const running = (host: ConfigFiles.Host) =>
 
 /** Nothing here reads or writes what the user has. */
 const own = mkdtempSync(join(tmpdir(), "mcp-control-"))
-process.env.XDG_CONFIG_HOME = join(own, "config")
-process.env.MCP_SUPERVISOR_MANAGED_CONFIG = join(own, "managed.json")
-afterAll(() => rmSync(own, { recursive: true, force: true }))
+beforeAll(() => {
+  vi.stubEnv("XDG_CONFIG_HOME", join(own, "config"))
+  vi.stubEnv("MCP_SUPERVISOR_MANAGED_CONFIG", join(own, "managed.json"))
+})
+afterAll(() => {
+  vi.unstubAllEnvs()
+  rmSync(own, { recursive: true, force: true })
+})
 
 /** A server that is switched off: nothing is started. */
 const entry = { command: "some-server", enabled: false }

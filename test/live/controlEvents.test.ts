@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs"
 import * as Http from "node:http"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Exit, Logger, Option, Scope, Stream } from "effect"
+import { Clock, Deferred, Effect, Exit, Fiber, Logger, Option, Scope, Stream } from "effect"
 import * as Running from "../../src/cli/Running.js"
 import type { EventMessage } from "../../src/control/ControlClient.js"
 import type { ServerEvent } from "../../src/domain/ServerEvent.js"
@@ -38,6 +38,25 @@ const handmade = (control = {}, capacity = 100) =>
 
 const seqs = (messages: Iterable<EventMessage>) =>
   Array.from(messages, (message) => (message._tag === "Event" ? message.event.seq : message._tag))
+
+/** A supervisor as commands reach it. */
+const reachOf = (server: { readonly address: string }) =>
+  Effect.gen(function* () {
+    const stateDir = yield* temporary
+    writeFileSync(join(stateDir, "control-token"), token, { mode: 0o600 })
+    const daemon = {
+      version: 1,
+      pid: process.pid,
+      identity: { pid: process.pid },
+      address: server.address,
+      config: [],
+      sources: { env: {}, cwd: stateDir, home: stateDir, files: [], digests: {} },
+      release: "0",
+      api: 1,
+      startedAt: 0
+    } as const
+    return yield* Running.make(daemon, { cwd: stateDir, files: [], stateDir })
+  })
 
 describe("the event stream", () => {
   it.scopedLive("is taken up again after the last event that was seen", () =>
@@ -114,20 +133,7 @@ describe("the event stream", () => {
     Effect.gen(function* () {
       const { publish, server } = yield* handmade({}, 10)
       for (let count = 0; count < 12; count++) publish()
-      const stateDir = yield* temporary
-      writeFileSync(join(stateDir, "control-token"), token, { mode: 0o600 })
-      const daemon = {
-        version: 1,
-        pid: process.pid,
-        identity: { pid: process.pid },
-        address: server.address,
-        config: [],
-        sources: { env: {}, cwd: stateDir, home: stateDir, files: [], digests: {} },
-        release: "0",
-        api: 1,
-        startedAt: 0
-      } as const
-      const reach = yield* Running.make(daemon, { cwd: stateDir, files: [], stateDir })
+      const reach = yield* reachOf(server)
       const events = Array.from(yield* Stream.runCollect(reach.events({ follow: false, replay: true })))
       assert.deepStrictEqual(events[0], { seq: 2, at: foundOut, type: "Skipped", from: 1, to: 2 })
       assert.deepStrictEqual(
@@ -216,6 +222,28 @@ describe("the event stream", () => {
       const started = yield* Clock.currentTimeMillis
       yield* Scope.close(scope, Exit.void)
       assert.isBelow((yield* Clock.currentTimeMillis) - started, 8000)
+    })
+  )
+
+  it.scopedLive("that ends while somebody looks at what has changed ends for him as well, and is no failure", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const { client, publish, server } = yield* Scope.extend(handmade(), scope)
+      const reach = yield* reachOf(server)
+      const [begun, heard] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      let looks = 0
+      const looking = yield* reach.changes.pipe(
+        Stream.runForEach(() => Deferred.succeed(++looks === 1 ? begun : heard, undefined)),
+        Effect.fork
+      )
+      yield* Deferred.await(begun)
+      publish()
+      yield* Deferred.await(heard)
+      // once more after the last event, which everybody has heard of: by then nobody is there
+      publish()
+      yield* Stream.runDrain(Stream.take(client.events(`${server.epoch}-1`), 1))
+      yield* Scope.close(scope, Exit.void)
+      yield* Fiber.join(looking)
     })
   )
 

@@ -1,7 +1,7 @@
 /** Clients that leave in the middle, ask for what there is not, or write their requests in odd ways. */
 import { connect, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Logger } from "effect"
+import { Effect, Logger } from "effect"
 import { controlled, local, token } from "./support/control.js"
 
 const quiet = Logger.remove(Logger.defaultLogger)
@@ -176,12 +176,12 @@ describe("a request that is written in an odd way", () => {
     }).pipe(Effect.provide(quiet))
   )
 
-  it.scopedLive("with thousands of parameters is refused at once", () =>
+  it.scopedLive("with thousands of parameters is refused", () =>
     Effect.gen(function* () {
       const { ask } = yield* controlled({})
-      const [took, { status }] = yield* Effect.timed(ask(`/tools?${"a&".repeat(7000)}`))
-      assert.strictEqual(status, 400)
-      assert.isBelow(Duration.toMillis(took), 1000)
+      const parameters = Array.from({ length: 2500 }, (_, index) => index.toString(36)).join("&")
+      const { json, status } = yield* ask(`/tools?${parameters}`)
+      assert.strictEqual(`${status} ${json.error.tag}`, "400 BadRequest")
     }).pipe(Effect.provide(quiet))
   )
 

@@ -24,7 +24,9 @@ export const run = (input: Input<typeof spec>) =>
       )
       if (!input.follow) return
       const now = yield* Effect.either(reach.server(input.name))
-      const isRemoved = Either.isLeft(now) && now.left._tag === "ServerNotFound"
-      yield* screen.note(isRemoved ? `${input.name} was removed` : supervisorEnded)
+      const isGone = Either.isLeft(now) && now.left._tag !== "ServerNotFound"
+      const isReplaced = Either.isRight(now)
+      const removed = `${input.name} was removed${isReplaced ? "; now there is another of that name" : ""}`
+      yield* screen.note(isGone ? supervisorEnded : removed)
     })
   )

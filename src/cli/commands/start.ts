@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import { closeSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Claim from "../../control/Daemon.js"
 import * as DaemonFile from "../../control/DaemonFile.js"
 import { version } from "../../domain/version.js"
@@ -29,6 +30,7 @@ export const spec = command({
 })
 
 const readyMs = 30_000
+const fasterMs = 10_000
 const lookEveryMs = 50
 const maxLog = 10 * 1024 * 1024
 
@@ -157,6 +159,17 @@ const words = (
   ...(input.demo ? ["--demo"] : [])
 ]
 
+/** Somebody who was faster may have claimed the directory only, and say soon where it is. */
+const faster = (host: ReturnType<typeof hostOf>) =>
+  Effect.gen(function* () {
+    for (let isOpen = true; isOpen; yield* Effect.sleep(lookEveryMs)) {
+      isOpen = yield* isBeginning(host.stateDir)
+      const found = yield* already(host)
+      if (found !== undefined) return found
+    }
+    return undefined
+  })
+
 /** The supervisor once it answers, also that of somebody who was faster; fails with what it said if it ends before. */
 const ready = (child: Child, host: ReturnType<typeof hostOf>) => {
   const look = Effect.gen(function* () {
@@ -171,12 +184,8 @@ const ready = (child: Child, host: ReturnType<typeof hostOf>) => {
   })
   const ended = Effect.gen(function* () {
     const { code, said } = yield* Effect.promise(() => child.ended)
-    // who was faster may have claimed the directory only, and say soon where it is
-    for (let isOpen = true; isOpen; yield* Effect.sleep(lookEveryMs)) {
-      isOpen = yield* isBeginning(host.stateDir)
-      const faster = yield* already(host)
-      if (faster !== undefined) return faster
-    }
+    const other = yield* Effect.timeoutOption(faster(host), fasterMs)
+    if (Option.isSome(other) && other.value !== undefined) return other.value
     const message = said.replace(/^error: /, "") || `it ended with code ${code}`
     return yield* new CommandFailed({ message, code: code === 2 ? 2 : 1 })
   })

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, assert, beforeAll } from "vitest"
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 
@@ -50,6 +50,8 @@ export interface Place {
   /** The same, as it goes on. What is written to its stdin is typed. */
   readonly beginOnTerminal: (words: ReadonlyArray<string>, steps?: Steps, size?: Size) => Begun
   readonly configure: (servers: Readonly<Record<string, unknown>>, file?: string) => string
+  /** Ends whatever was begun here and still goes on. */
+  readonly end: () => Promise<unknown>
   readonly remove: () => void
 }
 
@@ -88,12 +90,18 @@ export const place = async (): Promise<Place> => {
     MCP_SUPERVISOR_MANAGED_CONFIG: join(directory, "managed.json"),
     TERM: "xterm-256color"
   }
+  const begun = new Set<Begun>()
+  const kept = (one: Begun): Begun => {
+    begun.add(one)
+    void one.ended.then(() => begun.delete(one))
+    return one
+  }
   const begin = async (words: ReadonlyArray<string>, options: RunOptions = {}): Promise<Begun> => {
     const child = spawn(process.execPath, [program, ...words], {
       cwd: options.cwd ?? project,
       env: { ...env, ...options.env }
     })
-    return follow(child, options.input)
+    return kept(follow(child, options.input))
   }
   const beginOnTerminal: Place["beginOnTerminal"] = (
     words,
@@ -105,7 +113,7 @@ export const place = async (): Promise<Place> => {
       cwd: project,
       env: { ...env, ...more }
     })
-    return follow(child, undefined)
+    return kept(follow(child, undefined))
   }
   return {
     directory,
@@ -122,6 +130,14 @@ export const place = async (): Promise<Place> => {
       writeFileSync(path, JSON.stringify({ mcp: servers }, undefined, 2))
       return path
     },
+    end: () =>
+      Promise.all(
+        Array.from(begun, ({ child, ended }) => {
+          child.kill("SIGTERM")
+          const last = setTimeout(() => child.kill("SIGKILL"), 15_000)
+          return ended.then(() => clearTimeout(last))
+        })
+      ),
     remove: () => rmSync(directory, { recursive: true, force: true })
   }
 }
@@ -132,8 +148,10 @@ export const places = (): (() => Promise<Place>) => {
   beforeAll(async () => void (await bin()), 60_000)
   afterAll(async () => {
     const inUse = made.filter(({ stateDir }) => existsSync(join(stateDir, "daemon.json")))
-    await Promise.all(inUse.map((each) => each.run(["stop"])))
+    const stops = await Promise.all(inUse.map((each) => each.run(["stop"])))
+    await Promise.all(made.map((each) => each.end()))
     for (const each of made) each.remove()
+    for (const { code, stderr } of stops) assert.strictEqual(code, 0, stderr)
   }, 60_000)
   return async () => {
     const here = await place()
