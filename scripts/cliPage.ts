@@ -40,8 +40,11 @@ One supervisor runs for a state directory: \`serve\` in the foreground, \`start\
 files as the command would, the command talks to it. If not, or with \`--standalone\`, the command runs a supervisor of its own
 for as long as it takes, with only the servers it is about; when a running one was passed over, it says so on stderr.
 
+One that is about to end is passed over, too; \`start\` waits until it is gone. One that does not answer within five seconds, because
+it is suspended, say, is a failure (1) that names its process. What is sent to a running one has at most 4 MiB.
+
 \`connect\`, \`disconnect\`, \`restart\` and \`reload\` make sense with a running supervisor only. Without one they end with 1 and say
-how to start it.
+how to start it; \`--standalone\` is wrong usage (2) there.
 
 ## What comes out
 

@@ -75,3 +75,6 @@ export const parse = (text: string): Effect.Effect<unknown, BadRequest> =>
 
 /** What is behind this goes into values step by step, and has only so many. */
 const maxDepth = 256
+
+/** Levels of the arguments of a call, which are one further down. */
+export const maxArgumentsDepth = maxDepth - 1

@@ -3,6 +3,7 @@
  */
 import { execFile } from "node:child_process"
 import { readFileSync, readlinkSync } from "node:fs"
+import { hostname } from "node:os"
 import { promisify } from "node:util"
 import type { UnknownException } from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -67,7 +68,10 @@ export const judge = (identity: Identity, here: Place, seen: Seen | undefined): 
     seen !== undefined &&
     (seen.startedAt === undefined || identity.startedAt === undefined || seen.startedAt === identity.startedAt)
   if (isSame) return "alive"
-  return isSameBoot ? "dead" : "unknown"
+  // where no system is told from the one before it, a number that nobody has on the same machine is of nobody in either
+  const isFree = identity.boot === undefined && here.boot === undefined && seen === undefined
+  const isSameMachine = identity.machine !== undefined && identity.machine === here.machine
+  return isSameBoot || (isFree && isSameMachine) ? "dead" : "unknown"
 }
 
 const system = (): System => {
@@ -169,8 +173,11 @@ export const parsePs = (text: string): Seen | undefined => {
   return startedAt === "" || state.startsWith("Z") ? undefined : { startedAt }
 }
 
-/** Elsewhere only the number is known: who has it counts as alive, and who is not there may be of another boot. */
+/**
+ * Elsewhere only the number is known: who has it counts as alive. Who is not there is gone, except on Linux, where he may be
+ * in another namespace that we cannot tell from ours.
+ */
 const elsewhere: System = {
-  place: Effect.succeed({}),
+  place: Effect.sync(() => (process.platform === "linux" ? {} : { machine: hostname() })),
   look: (pid) => Effect.sync(() => (exists(pid) ? {} : undefined))
 }

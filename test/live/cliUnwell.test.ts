@@ -1,5 +1,5 @@
 /** A supervisor that runs, but is not as a command would like it: what is said then has to lead somewhere. */
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { greet, notes, type Place, places } from "./support/cli.js"
@@ -90,6 +90,28 @@ describe.concurrent("a supervisor", () => {
     }
   })
 
+  it("that has lost its daemon.json is named by the second that would take its place", async () => {
+    const here = await supervised()
+    const file = join(here.stateDir, "daemon.json")
+    const text = readFileSync(file, "utf8")
+    const { pid } = daemonOf(here)
+    rmSync(file)
+    const second = await here.run(["start", "--port", "0"])
+    writeFileSync(file, text)
+    assert.strictEqual(second.code, 1)
+    assert.include(second.stderr, `process ${pid} supervises`)
+    assert.strictEqual((await here.run(["stop"])).stdout, `stopped process ${pid}\n`)
+  })
+
+  it("is what some commands are for: without it there is no use for them", async () => {
+    const here = await supervised()
+    for (const words of [["connect", "greet"], ["restart", "greet"], ["disconnect", "greet"], ["reload"]]) {
+      const { code, stderr } = await here.run([...words, "--standalone"])
+      assert.strictEqual(code, 2, words.join(" "))
+      assert.include(stderr, "leave out --standalone")
+    }
+  })
+
   it("serves the same files by whatever way they are named", async () => {
     const here = await newPlace()
     const file = here.configure({ greet }, "files/own.json")
@@ -136,7 +158,7 @@ describe.concurrent("arguments of a call", () => {
   it("that are nested too deeply are wrong, with a running supervisor and without", async () => {
     const here = await supervised({ notes })
     const nested = (levels: number) => `{"text":"x","more":${"[".repeat(levels)}${"]".repeat(levels)}}`
-    for (const levels of [300, 5000, 100_000]) {
+    for (const levels of [255, 5000, 100_000]) {
       for (const more of [[], ["--standalone"]]) {
         const { code, stderr } = await here.run(["call", "notes/echo", "-", ...more], { input: nested(levels) })
         assert.strictEqual(code, 2, stderr)
@@ -144,7 +166,7 @@ describe.concurrent("arguments of a call", () => {
       }
     }
     for (const more of [[], ["--standalone"]]) {
-      const { code, stderr } = await here.run(["call", "notes/echo", "-", ...more], { input: nested(249) })
+      const { code, stderr } = await here.run(["call", "notes/echo", "-", ...more], { input: nested(254) })
       assert.strictEqual(code, 0, stderr)
     }
   })

@@ -26,7 +26,10 @@ describe("judge", () => {
     ["no boot, and a free number", without("boot"), here, undefined, "unknown"],
     ["no boot, and somebody else of that number", without("boot"), here, { startedAt: "200" }, "unknown"],
     ["a system that tells nothing, and a number in use", { pid: 7 }, {}, {}, "alive"],
-    ["a system that tells nothing, and a free number", { pid: 7 }, {}, undefined, "unknown"]
+    ["a system that tells nothing, and a free number", { pid: 7 }, {}, undefined, "unknown"],
+    ["only the machine, and a number in use", { pid: 7, machine: "pc" }, { machine: "pc" }, {}, "alive"],
+    ["only the machine, and a free number", { pid: 7, machine: "pc" }, { machine: "pc" }, undefined, "dead"],
+    ["only another machine, and a free number", { pid: 7, machine: "pc" }, { machine: "mac" }, undefined, "unknown"]
   ] as const
   for (const [name, identity, place, found, expected] of rows) {
     it(`${name}: ${expected}`, () => {

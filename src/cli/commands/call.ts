@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
+import { maxArgumentsDepth } from "../../control/body.js"
 import { isDeeper } from "../../domain/isDeeper.js"
 import * as ToolName from "../../domain/ToolName.js"
 import { WrongUsage } from "../failure.js"
@@ -77,12 +78,11 @@ const parsed = (text: string | undefined) =>
     const wrong = new WrongUsage({ message: `the arguments have to be one JSON object, such as '{"name":"Ada"}'` })
     const value = yield* Effect.try({ try: (): unknown => JSON.parse(given), catch: () => wrong })
     if (!Predicate.isRecord(value)) return yield* wrong
-    if (!isDeeper(value, maxDepth)) return value
-    return yield* new WrongUsage({ message: `the arguments are nested too deeply: at most ${maxDepth} levels` })
+    if (!isDeeper(value, maxArgumentsDepth)) return value
+    return yield* new WrongUsage({
+      message: `the arguments are nested too deeply: at most ${maxArgumentsDepth} levels`
+    })
   })
-
-/** A little less than what the control API takes, in which they are a level further down. */
-const maxDepth = 250
 
 const stdin = () =>
   Effect.tryPromise({

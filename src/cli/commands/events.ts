@@ -11,7 +11,7 @@ export const spec = command({
   details: "With --json, one event per line.",
   group: "look",
   arguments: {},
-  options: { follow: flag("Go on until interrupted", "f") },
+  options: { follow: flag("Go on until interrupted, or the supervisor ends", "f") },
   examples: ["events", "events -f --json"]
 })
 

@@ -11,7 +11,7 @@ export const spec = command({
   summary: "What a server writes to stderr",
   group: "look",
   arguments: { name: argument("required", "name", "The server") },
-  options: { follow: flag("Go on until interrupted", "f") },
+  options: { follow: flag("Go on until interrupted, or the server is removed", "f") },
   examples: ["logs github", "logs github -f"]
 })
 

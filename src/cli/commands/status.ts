@@ -13,7 +13,7 @@ export const spec = command({
   details: "With a name, the exit code is 0 if that server is usable and 3 if it is not.",
   group: "look",
   arguments: { name: argument("optional", "name", "The server") },
-  options: { watch: flag("Keep showing it until interrupted") },
+  options: { watch: flag("Keep showing it until interrupted, or the supervisor ends") },
   examples: ["status", "status github", "status --watch"]
 })
 

@@ -67,11 +67,7 @@ const stop = (whom: ProcessIdentity.Identity, stateDir: string) =>
   })
 
 const isGone = (whom: ProcessIdentity.Identity) =>
-  Effect.map(ProcessIdentity.isAlive(whom), (liveness) => {
-    // where the system tells nothing of a process but its number, one that is not there is gone
-    const isUnknown = liveness === "unknown" && whom.boot === undefined && whom.space === undefined
-    return liveness === "dead" || (isUnknown && !ProcessIdentity.exists(whom.pid))
-  })
+  Effect.map(ProcessIdentity.isAlive(whom), (liveness) => liveness === "dead")
 
 /** Who supervises there, also one that has only begun and cannot be asked yet. */
 const holderOf = (stateDir: string) =>
