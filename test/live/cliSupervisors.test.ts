@@ -192,6 +192,7 @@ describe("stop", () => {
     assert.include(stderr, "the-other-one")
     assert.isTrue(isAlive(child.pid!))
     child.kill()
+    here.remove()
   })
 
   it("knows nothing of what a later release has left", async () => {
@@ -201,6 +202,7 @@ describe("stop", () => {
     const { code, stderr } = await here.run(["stop"])
     assert.strictEqual(code, 1)
     assert.include(stderr, "a later release")
+    here.remove()
   })
 
   it("does not know where it may not look", async () => {
