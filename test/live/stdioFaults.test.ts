@@ -270,7 +270,7 @@ describe("a server that misbehaves", () => {
       const last = yield* Effect.fork(session.callTool("echo", { value }))
       yield* Effect.yieldNow()
       const [took] = yield* Effect.timed(Fiber.interrupt(last))
-      assert.isBelow(Duration.toMillis(took), 100)
+      assert.isBelow(Duration.toMillis(took), 3000)
       process.kill(session.info.pid!, "SIGKILL")
       const exits = yield* Effect.forEach(calls, Fiber.join)
       const tags = exits.map((exit) =>
