@@ -2,10 +2,11 @@
  * Where the Unix socket of a state directory is.
  */
 import { createHash } from "node:crypto"
-import { lstat, mkdir, rm } from "node:fs/promises"
+import { lstat, rm } from "node:fs/promises"
 import { tmpdir, userInfo } from "node:os"
 import { isAbsolute, join } from "node:path"
 import * as Effect from "effect/Effect"
+import { makeDirectory } from "../system/wholeFile.js"
 
 /** What a path of a socket may have in bytes. A longer one is cut off without a word, and is another. */
 const longest = 103
@@ -51,7 +52,7 @@ export const prepare = (stateDir: string): Effect.Effect<string | undefined> =>
     const place = choose(stateDir, { platform: process.platform, runtimeDir, temporary: tmpdir(), user })
     if (place === undefined) return undefined
     if (place.directory !== undefined) {
-      await mkdir(place.directory, { recursive: true, mode: 0o700 })
+      await makeDirectory(place.directory)
       const found = await lstat(place.directory)
       if (!found.isDirectory() || found.uid !== user || (found.mode & 0o077) !== 0) return undefined
     }

@@ -73,19 +73,25 @@ const prepared = <A>(path: string, text: string, durable: boolean, place: (tempo
     })
   )
 
-/** Makes a directory for nobody but the user, and those above it, where they are not there. */
+/**
+ * Makes a directory for nobody but the user, and those above it, where they are not there. One level at a time: where the file
+ * system does not let us, Node's own way calls it missing, or tries for ever (`/proc/x`).
+ */
 export const makeDirectory = async (path: string): Promise<void> => {
-  const mode = 0o700
   const parent = dirname(path)
   try {
-    await mkdir(path, { recursive: true, mode })
+    await makeOne(path)
   } catch (error) {
-    // Node calls it missing as well where the file system does not let us: asked for one level at a time, it says why
     if (codeOf(error) !== "ENOENT" || parent === path) throw error
     await makeDirectory(parent)
-    await mkdir(path, { mode }).catch((reason) => (isThere(reason) ? undefined : Promise.reject(reason)))
+    await makeOne(path)
   }
 }
+
+const makeOne = (path: string): Promise<void> =>
+  mkdir(path, { mode: 0o700 }).catch(async (error) => {
+    if (!isThere(error) || !(await stat(path)).isDirectory()) throw error
+  })
 
 /** What the system calls an error. */
 export const codeOf = (error: unknown): string =>

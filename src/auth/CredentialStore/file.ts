@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto"
 import { watch } from "node:fs"
-import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises"
+import { chmod, readdir, rename, rm, stat } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -12,7 +12,7 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as StateFile from "../../system/stateFile.js"
-import { codeOf, replace } from "../../system/wholeFile.js"
+import { codeOf, makeDirectory, replace } from "../../system/wholeFile.js"
 import { Credential } from "../Credential.js"
 import * as FileLock from "../../system/FileLock.js"
 import { CredentialStore, type Key, nameOf, type Service, StoreFailed } from "./port.js"
@@ -152,7 +152,7 @@ const loginIn = (logins: ReadonlyArray<unknown>, key: Key): Option.Option<Creden
 
 /** Whoever writes holds the lock: temporary files of others are what the dead have left. */
 const tidy = async (directory: string): Promise<void> => {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectory(directory)
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)
   const left = (await readdir(directory)).filter((name) => name.startsWith(`${fileName}.`) && name.endsWith(".tmp"))
   await Promise.all(left.map((name) => rm(join(directory, name), { force: true })))
@@ -161,7 +161,7 @@ const tidy = async (directory: string): Promise<void> => {
 /** Of the directory, because the file is another one after each change. */
 const changesOf = (path: string): Stream.Stream<void> =>
   Stream.unwrap(
-    Effect.map(Effect.either(Effect.tryPromise(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }))), () =>
+    Effect.map(Effect.either(Effect.tryPromise(() => makeDirectory(dirname(path)))), () =>
       Stream.catchAll(told(path), () => seen(path))
     )
   )
