@@ -11,6 +11,7 @@ import * as Stream from "effect/Stream"
 import type * as ControlClient from "../control/ControlClient.js"
 import { PayloadTooLarge } from "../control/ControlError.js"
 import { ServerNotFound } from "../domain/Errors.js"
+import * as ServerName from "../domain/ServerName.js"
 import type { ServerEvent } from "../domain/ServerEvent.js"
 import { connect, type Daemon } from "../locate.js"
 import { CommandFailed } from "./failure.js"
@@ -40,6 +41,9 @@ const farewell = Duration.seconds(1)
 export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Effect<Reach, Failure, Scope.Scope> =>
   Effect.map(reached(daemon, host), (client): Reach => {
     const path = (name: string) => ({ path: { name } })
+    /** Asks for something of one server, unless none can have that name and the address would be another's. */
+    const of = <A, E extends object>(name: string, ask: (where: ReturnType<typeof path>) => Effect.Effect<A, E>) =>
+      ServerName.isStep(name) ? Effect.fail(new ServerNotFound({ server: name })) : told(ask(path(name)))
     const all = { urlParams: {} }
 
     const told = <A, E extends object, R>(effect: Effect.Effect<A, E, R>) => Effect.mapError(effect, understood(daemon))
@@ -86,7 +90,7 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
     return {
       kind: "running",
       servers,
-      server: (name) => told(client.servers.get(path(name))),
+      server: (name) => of(name, client.servers.get),
       changes,
       catalog: told(
         Effect.all(
@@ -108,16 +112,18 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
       read: (server, uri) => told(client.catalog.read({ payload: { server, uri } })),
       prompt: (server, name, args) =>
         told(client.catalog.prompt({ payload: { server, name, arguments: { ...args } } })),
-      connect: (name) => told(client.mcp.connect(path(name))),
-      restart: (name) => told(client.mcp.restart(path(name))),
-      disconnect: (name) => told(client.mcp.disconnect(path(name))),
+      connect: (name) => of(name, client.mcp.connect),
+      restart: (name) => of(name, client.mcp.restart),
+      disconnect: (name) => of(name, client.mcp.disconnect),
       reload: told(client.config.reload({})),
       logins: told(client.auth.list({})),
-      startLogin: (name) => told(client.auth.start(path(name))),
-      finishLogin: (name, url) => told(client.auth.finish({ ...path(name), payload: { url } })),
-      logout: (name) => told(client.auth.forget(path(name))),
+      startLogin: (name) => of(name, client.auth.start),
+      finishLogin: (name, url) => of(name, (where) => client.auth.finish({ ...where, payload: { url } })),
+      logout: (name) => of(name, client.auth.forget),
       logs: (name, follow) =>
-        follow ? toldAll(client.logs(name)) : Stream.fromIterableEffect(told(client.servers.logs(path(name)))),
+        follow && !ServerName.isStep(name)
+          ? toldAll(client.logs(name))
+          : Stream.fromIterableEffect(of(name, client.servers.logs)),
       events
     }
   })

@@ -7,7 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { type Style, styleFor } from "./style.js"
-import { cut, harmless, oneLine } from "./table.js"
+import { cut, harmless, oneLine, visible } from "./table.js"
 
 export interface Shape {
   /** Data: one or more whole lines. */
@@ -65,6 +65,7 @@ export const make = (streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr"
         stream.once("drain", done).once("error", done)
         return Effect.sync(() => void stream.off("drain", done).off("error", done))
       })
+    const style = styleFor(stdout.isTTY, env)
     const noteStyle = styleFor(stderr.isTTY, env)
     let drawn = 0
 
@@ -94,10 +95,11 @@ export const make = (streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr"
 
     return {
       // what goes elsewhere is exact: there is no cursor that it could move
-      out: (text) => write(stdout, `${stdout.isTTY ? harmless(text) : text}\n`),
-      json: (value) => write(stdout, `${JSON.stringify(value, null, stdout.isTTY ? 2 : undefined)}\n`),
-      note: (text) => write(stderr, `${harmless(text)}\n`),
-      style: styleFor(stdout.isTTY, env),
+      out: (text) => write(stdout, `${stdout.isTTY ? harmless(text, style) : text}\n`),
+      json: (value) =>
+        write(stdout, stdout.isTTY ? `${visible(JSON.stringify(value, null, 2))}\n` : `${JSON.stringify(value)}\n`),
+      note: (text) => write(stderr, `${harmless(text, noteStyle)}\n`),
+      style,
       noteStyle,
       width: () => (stdout.isTTY ? columnsOf(stdout) : undefined),
       rows: () => stdout.rows || 24,

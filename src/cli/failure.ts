@@ -3,6 +3,7 @@
  */
 import * as Data from "effect/Data"
 import * as Predicate from "effect/Predicate"
+import { EditRefused } from "../domain/Errors.js"
 
 /** The words make no sense together. */
 export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly message: string }> {}
@@ -29,6 +30,8 @@ const codes: Readonly<Record<string, number>> = {
 /** 1 failed, 2 wrong usage or bad config, 3 a named server is not usable. */
 export const exitCodeOf = (error: unknown): number => {
   if (error instanceof CommandFailed) return error.code ?? 1
+  // the file as it is is wrong, or it is right and something else is
+  if (error instanceof EditRefused) return error.issues.length > 0 ? 2 : 1
   return Predicate.hasProperty(error, "_tag") && typeof error._tag === "string" ? (codes[error._tag] ?? 1) : 1
 }
 

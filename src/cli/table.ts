@@ -2,6 +2,8 @@
  * Text in columns that fit the width there is.
  */
 
+import { plain, type Style } from "./style.js"
+
 /** One cell: what it says, and how that is coloured once it has its width. */
 export interface Cell {
   readonly text: string
@@ -21,12 +23,30 @@ export const oneLine = (text: string): string =>
   // oxlint-disable-next-line no-control-regex
   text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "�")
 
-/** The same for a text of several lines; tabs and the colours that we use ourselves stay. */
-export const harmless = (text: string): string =>
-  text.replaceAll("\r\n", "\n").replace(harmful, (_, colour: string | undefined) => colour ?? "�")
+/**
+ * The same for a text of several lines, in which tabs stay. Of colours those stay that we use ourselves, where there are any:
+ * whoever has written them, they do not last longer than the text.
+ */
+export const harmless = (text: string, style: Style): string => {
+  let isPainted = false
+  const clean = text.replaceAll("\r\n", "\n").replace(harmful, (_, colour: string | undefined) => {
+    if (colour === undefined) return "�"
+    if (style === plain || !ours.test(colour)) return ""
+    isPainted = true
+    return colour
+  })
+  return isPainted ? `${clean}\u001b[0m` : clean
+}
 
 // oxlint-disable-next-line no-control-regex
-const harmful = /(\u001b\[(?:[12]|22|3[1236]|39)m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+const harmful = /(\u001b\[[0-9;]{0,32}m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+
+const ours = /\[(?:0?|[12]|22|3[1236]|39)m$/
+
+/** Exact JSON without a character that a terminal could take for a command. */
+export const visible = (json: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  json.replace(/[\u007f-\u009f]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
 /** How many columns of a terminal a text takes: some characters take two, some none. */
 export const widthOf = (text: string): number => {

@@ -3,6 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import * as Claim from "../control/claim.js"
 import { locate } from "../locate.js"
 import { CommandFailed, WrongUsage } from "./failure.js"
 import { hostOf } from "./host.js"
@@ -83,8 +84,14 @@ const reachRunning = (shared: Shared): Effect.Effect<Reach | PassedOver | undefi
     const host = hostOf(shared)
     const located = yield* locate(host)
     switch (located._tag) {
-      case "Nobody":
-        return undefined
+      case "Nobody": {
+        const holder = yield* Claim.livingHolder(host.stateDir)
+        if (holder === undefined) return undefined
+        return {
+          passedOver: `the supervisor (process ${holder.pid}) does not say where it is: it has only begun, or its daemon.json is gone`,
+          advice: "try again; if that does not help, start it again: mcp-supervisor stop; mcp-supervisor start"
+        }
+      }
       case "Running":
         return yield* Running.make(located.daemon, host)
       case "OtherFiles":

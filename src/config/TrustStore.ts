@@ -123,14 +123,19 @@ export const approve = (stateDir: string, grants: ReadonlyArray<Grant>): Effect.
         settings: settings ? settingsHash(key, file, content) : before?.settings
       })
     }
-    return Object.fromEntries(next)
+    return Effect.succeed(Object.fromEntries(next))
   })
 
-/** Takes back all approvals of a file. */
+/** Takes back all approvals of a file. Fails where there are none: whoever takes one back means one that is there. */
 export const revoke = (stateDir: string, file: string): Effect.Effect<void, string> =>
-  change(stateDir, (_key, { [file]: _, ...others }) => others)
+  change(stateDir, (_key, { [file]: approved, ...others }) =>
+    approved === undefined ? Effect.fail("nothing of it was approved") : Effect.succeed(others)
+  )
 
-const change = (stateDir: string, next: (key: string, files: Approvals) => Approvals): Effect.Effect<void, string> =>
+const change = (
+  stateDir: string,
+  next: (key: string, files: Approvals) => Effect.Effect<Approvals, string>
+): Effect.Effect<void, string> =>
   withLock(
     stateDir,
     "trust"
@@ -141,7 +146,7 @@ const change = (stateDir: string, next: (key: string, files: Approvals) => Appro
       const files = before._tag === "Right" ? yield* approvalsIn(before.right) : {}
       if (before._tag === "Left" && before.left === "unreadable") return yield* Effect.fail("trust.json cannot be read")
       const text = yield* Effect.mapError(
-        Schema.encode(Document)({ version, files: next(key, files) }),
+        Schema.encode(Document)({ version, files: yield* next(key, files) }),
         () => "approvals could not be written down"
       )
       yield* Files.write(fileIn(stateDir), text, 0o600)

@@ -31,10 +31,14 @@ export const trust = (
           ]
         : []
     )
+    // whoever approves of all of them does not mean what is left of them
+    const unreadable = asked.find(({ content }) => Either.isLeft(content))?.layer.name
+    if (unreadable !== undefined) {
+      const issues = broken.get(unreadable) ?? []
+      return yield* new EditRefused({ file: unreadable, reason: "it cannot be read", issues })
+    }
     if (file !== undefined && grants.length === 0) {
-      const issues = broken.get(file) ?? []
-      const reason = issues.length > 0 ? "it cannot be read" : "it is no project file of this directory"
-      return yield* new EditRefused({ file, reason, issues })
+      return yield* new EditRefused({ file, reason: "it is no project file of this directory", issues: [] })
     }
     const target = TrustStore.fileIn(surroundings.stateDir)
     yield* Effect.mapError(

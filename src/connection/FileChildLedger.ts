@@ -39,9 +39,15 @@ const maxBytes = 64 * 1024
 /** Milliseconds after which nobody comes back to finish what he was writing. */
 const abandonedAfter = 24 * 60 * 60 * 1000
 
+const directoryIn = (stateDir: string): string => join(stateDir, "children")
+
 /** Nothing is touched before something is recorded. */
 export const layer = (stateDir: string): Layer.Layer<never> =>
-  Layer.succeedContext(Context.make(ChildLedger, make(join(stateDir, "children"))))
+  Layer.succeedContext(Context.make(ChildLedger, make(directoryIn(stateDir))))
+
+/** Ends what dead owners have left there, for whoever starts nothing himself. */
+export const clear = (stateDir: string): Effect.Effect<void> =>
+  Effect.annotateLogs(sweep(directoryIn(stateDir)), "directory", directoryIn(stateDir))
 
 const make = (directory: string): Service => ({
   record: (runTag) =>

@@ -5,7 +5,7 @@
  */
 import * as HttpApiClient from "@effect/platform/HttpApiClient"
 import * as HttpClient from "@effect/platform/HttpClient"
-import type * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
@@ -119,7 +119,8 @@ export const make = (options: Options) =>
           HttpClientRequest.prependUrl(socket === undefined && address !== undefined ? address : "http://localhost"),
           HttpClientRequest.bearerToken(token)
         )
-      )
+      ),
+      HttpClient.mapRequestEffect(straight)
     )
     const derived = yield* HttpApiClient.makeWith(ControlApi, { httpClient: http })
     return {
@@ -160,6 +161,14 @@ export const make = (options: Options) =>
  * @category models
  */
 export type ControlClient = Effect.Effect.Success<ReturnType<typeof make>>
+
+/** A name of one or two dots in a path would make it another path, and do something else. No server can be called that. */
+const straight = (
+  request: HttpClientRequest.HttpClientRequest
+): Effect.Effect<HttpClientRequest.HttpClientRequest, HttpClientError.RequestError> =>
+  /\/\.{1,2}(?:\/|$)/.test(request.url)
+    ? new HttpClientError.RequestError({ request, reason: "InvalidUrl", description: "no server is called . or .." })
+    : Effect.succeed(request)
 
 const follow = (
   http: HttpClient.HttpClient,

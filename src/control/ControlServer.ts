@@ -62,7 +62,7 @@ export class UnsafeBind extends Schema.TaggedError<UnsafeBind>("mcp-supervisor/U
   host: Schema.String
 }) {
   override get message(): string {
-    return `${this.host} can be reached from other machines: set a token of your own (MCP_SUPERVISOR_TOKEN), of at least 16 printable characters, or listen on 127.0.0.1`
+    return `${this.host} can be reached from other machines: set a token of your own (MCP_SUPERVISOR_TOKEN), of 16 to 1,024 printable characters, or listen on 127.0.0.1`
   }
 }
 
@@ -74,7 +74,7 @@ export class UnsafeBind extends Schema.TaggedError<UnsafeBind>("mcp-supervisor/U
  */
 export class WeakToken extends Schema.TaggedError<WeakToken>("mcp-supervisor/WeakToken")("WeakToken", {}) {
   override get message(): string {
-    return "the token of your own (MCP_SUPERVISOR_TOKEN) has to have at least 16 printable characters and no spaces: set a longer one, or none"
+    return "the token of your own (MCP_SUPERVISOR_TOKEN) has to have 16 to 1,024 printable characters and no spaces: set another, or none"
   }
 }
 

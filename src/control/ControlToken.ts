@@ -62,12 +62,12 @@ const othersMayRead = async (file: string): Promise<boolean> =>
   process.platform !== "win32" && ((await stat(file)).mode & 0o077) !== 0
 
 /**
- * Whether a text will do as a token: 16 printable characters at least, without spaces.
+ * Whether a text will do as a token: 16 printable characters at least, without spaces, and as many as fit into a header.
  *
  * @since 0.1.0
  * @category checks
  */
-export const isStrong = (text: string): boolean => /^[\x21-\x7e]{16,}$/.test(text)
+export const isStrong = (text: string): boolean => /^[\x21-\x7e]{16,1024}$/.test(text)
 
 /**
  * The same, made if there is none: of several who make one at once, all get the same. One that others could read is replaced,

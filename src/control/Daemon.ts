@@ -4,7 +4,6 @@
  * @since 0.1.0
  */
 import { createServer } from "node:net"
-import { join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -14,6 +13,7 @@ import { defined } from "../domain/defined.js"
 import { version } from "../domain/version.js"
 import * as FileLock from "../system/FileLock.js"
 import * as ProcessIdentity from "../system/processIdentity.js"
+import { lockIn } from "./claim.js"
 import { ListenFailed } from "./ControlServer.js"
 import * as DaemonFile from "./DaemonFile.js"
 import { revision } from "./revision.js"
@@ -65,8 +65,6 @@ export class StateDirUnusable extends Schema.TaggedError<StateDirUnusable>("mcp-
   }
 }
 
-const lockIn = (stateDir: string): string => join(stateDir, "daemon.lock")
-
 /** Whoever is about to end may do so in the meantime. */
 const patience = "250 millis"
 
@@ -88,15 +86,6 @@ export const hold = (stateDir: string): Effect.Effect<void, AlreadyRunning | Sta
     const before = yield* DaemonFile.find(stateDir)
     if (before._tag === "Newer") return yield* new StateDirUnusable({ stateDir, code: "newer" })
   })
-
-/**
- * Who has claimed the directory, dead or alive, also one that has only begun and cannot be asked yet.
- *
- * @since 0.1.0
- * @category claiming
- */
-export const holder = (stateDir: string): Effect.Effect<ProcessIdentity.Identity | undefined> =>
-  FileLock.holder(lockIn(stateDir))
 
 const explain = (
   stateDir: string,

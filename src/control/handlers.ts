@@ -125,7 +125,10 @@ const servers = (feed: EventFeed) =>
     })
   )
 
-const wantsEvents = ({ headers }: HttpServerRequest): boolean => /text\/event-stream/i.test(headers.accept ?? "")
+const wantsEvents = ({ headers }: HttpServerRequest): boolean =>
+  (headers.accept ?? "")
+    .split(",")
+    .some((type) => /^\s*text\/event-stream\s*(?:;|$)/i.test(type) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(type))
 
 const encodeLines = Schema.encodeSync(Schema.Array(LogLine))
 

@@ -1,6 +1,5 @@
 /**
- * What a server may be called by those who add one. Names are shown in terminals, typed in commands, put into addresses and
- * before the names of tools.
+ * What a server may be called. Names are shown in terminals, typed in commands, put into addresses and before the names of tools.
  */
 import type { Issue } from "./Issue.js"
 
@@ -8,17 +7,25 @@ const maxLength = 128
 
 const expected = `a server name: one line of at most ${maxLength} characters, without space around it`
 
-/** What is wrong with a name. */
+/** What is wrong with a name that somebody gives to a server. */
 export const issues = (name: string): ReadonlyArray<Issue> => {
-  const found = fault(name)
+  const found = impossible(name) ?? unwise(name)
   return found === undefined ? [] : [{ path: [], expected, found }]
 }
 
-const fault = (name: string): string | undefined => {
+/** Why no server can be called that, wherever it is declared. */
+export const impossible = (name: string): string | undefined => {
   if (name.trim() === "") return "an empty name"
+  if (isStep(name)) return "a name that means a directory"
+  // it means something else in every program that reads it as a key
+  return name === "__proto__" ? "a name that is not to be used" : undefined
+}
+
+/** Every address that holds such a name is another one, however it is written. */
+export const isStep = (name: string): boolean => name === "." || name === ".."
+
+const unwise = (name: string): string | undefined => {
   if (name !== name.trim()) return "a name with space around it"
   if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return "a name with characters that cannot be seen"
-  if (name.length > maxLength) return "a longer name"
-  // it means something else in every program that reads the file
-  return name === "__proto__" ? "a name that is not to be used" : undefined
+  return name.length > maxLength ? "a longer name" : undefined
 }

@@ -8,7 +8,7 @@ import { eventLine, planLines } from "../../src/cli/show/events.js"
 import { detail, duration, serverCard, serverTable, statusesOf, statusLine } from "../../src/cli/show/servers.js"
 import { issuerUrls, resourceUrls } from "../../src/cli/oauthTrail.js"
 import { coloured, plain } from "../../src/cli/style.js"
-import { cut, harmless, oneLine, table, widthOf, wrap } from "../../src/cli/table.js"
+import { cut, harmless, oneLine, table, visible, widthOf, wrap } from "../../src/cli/table.js"
 import { isOtherKind } from "../../src/cli/watch.js"
 import type { ServerSnapshot } from "../../src/domain/ServerSnapshot.js"
 import type { ServerStatus } from "../../src/domain/ServerStatus.js"
@@ -94,7 +94,22 @@ describe("servers", () => {
     const lines = [...serverCard(shown, { style: plain, width: 80, now: 0 }), statusLine(shown, 0)]
     // oxlint-disable-next-line no-control-regex
     for (const line of lines) assert.notMatch(line, /[\u0000-\u001f\u007f-\u009f]/)
-    assert.strictEqual(harmless(coloured.bad(evil)), coloured.bad("a�[2J�1A\n  b\tc"))
+    assert.strictEqual(harmless(coloured.bad(evil), coloured), `${coloured.bad("a�[2J�1A\n  b\tc")}\u001b[0m`)
+  })
+
+  it("are coloured no longer than they last, and not at all where there are no colours", () => {
+    const red = "\u001b[31mred\u001b[0m, \u001b[38;5;208mnone of ours\u001b[m, \u001b[8mhidden, \u001b[32mgreen"
+    const shown = "\u001b[31mred\u001b[0m, none of ours\u001b[m, hidden, \u001b[32mgreen\u001b[0m"
+    assert.strictEqual(harmless(red, coloured), shown)
+    assert.strictEqual(harmless(red, plain), "red, none of ours, hidden, green")
+  })
+
+  it("are the same as JSON, without a character that moves anything", () => {
+    const value = { text: "a\u009b31mb\u007f" }
+    const text = visible(JSON.stringify(value))
+    assert.deepStrictEqual(JSON.parse(text), value)
+    // oxlint-disable-next-line no-control-regex
+    assert.notMatch(text, /[\u0000-\u001f\u007f-\u009f]/)
   })
 
   it("are waited for at the end as long as their process runs", async () => {

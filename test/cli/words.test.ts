@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { script, shells } from "../../src/cli/completions.js"
 import { clients } from "../../src/cli/commands/import.js"
-import { toolRef } from "../../src/cli/commands/call.js"
+import { toolRefs } from "../../src/cli/commands/call.js"
 import { entryOf, lineWords, type Words } from "../../src/cli/entry.js"
 import { overview, page } from "../../src/cli/help.js"
 import { isLost } from "../../src/cli/Running.js"
@@ -247,8 +247,12 @@ describe("a new server", () => {
 
 describe("other things people write", () => {
   it("a tool is public, or of a server", () => {
-    assert.deepStrictEqual(toolRef("a_b"), { name: "a_b" })
-    assert.deepStrictEqual(toolRef("a/b/c"), { server: "a", name: "b/c" })
+    assert.deepStrictEqual(toolRefs("a_b"), [{ name: "a_b" }])
+    assert.deepStrictEqual(toolRefs("/a"), [{ name: "/a" }])
+    assert.deepStrictEqual(toolRefs("a/b/c"), [
+      { server: "a", name: "b/c" },
+      { server: "a/b", name: "c" }
+    ])
   })
 
   it("a call that got no answer may have arrived, unless nobody was there to take it", () => {

@@ -142,9 +142,12 @@ describe("messages", () => {
     ],
     [
       new Errors.ConnectionClosed({ server, detail: "reset" }),
-      "files: the connection was closed (reset); it is made again"
+      "files: the connection was closed (reset); its status says whether it is made again"
     ],
-    [new Errors.ConnectionClosed({ server }), "files: the connection was closed; it is made again"],
+    [
+      new Errors.ConnectionClosed({ server }),
+      "files: the connection was closed; its status says whether it is made again"
+    ],
     [new Errors.SessionLost({ server }), "files: the server forgot our session; a new one is opened"],
     [new Errors.HealthCheckFailed({ server, after: 5 }), "files: gave no sign of life for 5 ms; it is connected again"],
     [

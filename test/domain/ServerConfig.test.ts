@@ -323,8 +323,10 @@ describe("an entry that is wrong", () => {
   })
 
   it("has a name of its own", () => {
-    const { message } = Either.getOrThrow(Either.flip(ServerConfig.decode(" ", { command: "x" })))
-    assert.include(message, "expected a server name, found an empty name")
+    const complaintOf = (name: string) =>
+      Either.getOrThrow(Either.flip(ServerConfig.decode(name, { command: "x" }))).message
+    assert.include(complaintOf(" "), "expected a server name, found an empty name")
+    assert.include(complaintOf("__proto__"), "expected a server name, found a name that is not to be used")
   })
 })
 

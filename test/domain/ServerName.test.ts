@@ -16,6 +16,8 @@ describe("the name of a server", () => {
     ["a\u200bb", "a name with characters that cannot be seen"],
     ["a\ud800", "a name with characters that cannot be seen"],
     ["x".repeat(129), "a longer name"],
+    [".", "a name that means a directory"],
+    ["..", "a name that means a directory"],
     ["__proto__", "a name that is not to be used"]
   ] as const) {
     it(`is not ${JSON.stringify(name.slice(0, 20))}`, () => {

@@ -249,8 +249,19 @@ describe("steering", () => {
     assert.include(ok(await here.run(["trust"])), "ours")
     assert.strictEqual(ok(await here.run(["call", "ours/echo", '{"text":"x"}', "--standalone"])), "x\n")
     ok(await here.run(["trust", file, "--revoke"]))
+    // what is said to be taken back was there
+    const again = await here.run(["trust", file, "--revoke"])
+    assert.strictEqual(again.code, 1)
+    assert.include(again.stderr, "nothing of it was approved")
+    assert.strictEqual(again.stdout, "")
     assert.strictEqual((await here.run(["test", "ours"])).code, 3)
     assert.strictEqual((await here.run(["trust", "--revoke"])).code, 2)
+    const text = readFileSync(file, "utf8")
+    writeFileSync(file, "{")
+    const broken = await here.run(["trust", "--json"])
+    assert.strictEqual(broken.code, 2, broken.stdout)
+    assert.match(broken.stderr, /mcp-supervisor\.json was not changed: it cannot be read: .*1:2/)
+    writeFileSync(file, text)
   })
 
   it("start says that it runs already; serve says who does", async () => {

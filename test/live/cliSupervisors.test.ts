@@ -255,6 +255,41 @@ describe("stop", () => {
     assert.match((await here.run(["stop"])).stdout, /^stopped/)
   })
 
+  it("ends what a supervisor has left that was killed, also one that was about to end", async () => {
+    const here = await newPlace()
+    here.configure({ stubborn })
+    const left = async () => {
+      const started = await here.run(["start", "--port", "0", "--json"])
+      assert.strictEqual(started.code, 0, started.stderr)
+      return { pid: Number(JSON.parse(started.stdout).pid), child: await pidIn(here) }
+    }
+    const first = await left()
+    process.kill(first.pid, "SIGKILL")
+    await vi.waitFor(() => assert.isFalse(isAlive(first.pid)))
+    assert.isTrue(isAlive(first.child))
+    assert.strictEqual((await here.run(["stop"])).stderr, "no supervisor is running\n")
+    assert.isFalse(isAlive(first.child))
+
+    const second = await left()
+    const stop = here.run(["stop"])
+    const ending = () => JSON.parse(readFileSync(join(here.stateDir, "daemon.json"), "utf8")).isEnding
+    await vi.waitFor(() => assert.isTrue(ending()), 5000)
+    process.kill(second.pid, "SIGKILL")
+    assert.strictEqual((await stop).stdout, `stopped process ${second.pid}\n`)
+    assert.isFalse(isAlive(second.child))
+  })
+
+  it("is not needed for one whose directory was taken away: it ends by itself, and says why", async () => {
+    const here = await newPlace()
+    here.configure({ greet })
+    const serve = await here.begin(["serve", "--port", "0"])
+    await serve.said("greet: connected")
+    rmSync(here.stateDir, { recursive: true, force: true })
+    const { code, stderr } = await serve.ended
+    assert.strictEqual(code, 1)
+    assert.include(stderr, `${here.stateDir} was taken away`)
+  })
+
   it("ends one that has only begun", async () => {
     const here = await newPlace()
     const { child, identity } = await pretender(here)

@@ -96,6 +96,10 @@ describe.concurrent("a supervisor", () => {
     const text = readFileSync(file, "utf8")
     const { pid } = daemonOf(here)
     rmSync(file)
+    const list = await here.run(["list"])
+    assert.strictEqual(list.code, 0)
+    assert.include(list.stderr, `the supervisor (process ${pid}) does not say where it is`)
+    assert.include((await here.run(["reload"])).stderr, "mcp-supervisor stop; mcp-supervisor start")
     const second = await here.run(["start", "--port", "0"])
     writeFileSync(file, text)
     assert.strictEqual(second.code, 1)
@@ -140,6 +144,29 @@ describe.concurrent("a supervisor", () => {
     const other = here.configure({ greet }, "files/other.json")
     for (const words of [[], ["--config", elsewhere], ["--config", file, "--config", other]]) {
       assert.include((await here.run(["reload", ...words])).stderr, "serves other config files")
+    }
+  })
+})
+
+describe.concurrent("names", () => {
+  it("of servers may have slashes, with a running supervisor and without", async () => {
+    const here = await supervised({ "io.test/notes": notes, io: greet })
+    for (const more of [[], ["--standalone"]]) {
+      const { code, stderr, stdout } = await here.run(["call", "io.test/notes/echo", '{"text":"hi"}', ...more])
+      assert.strictEqual(code, 0, stderr)
+      assert.include(stdout, "hi")
+      assert.include((await here.run(["call", "io.test/nobody/echo", ...more])).stderr, '"io.test"')
+    }
+  })
+
+  it("that mean a directory are of no server", async () => {
+    const here = await supervised()
+    for (const name of [".", ".."]) {
+      for (const words of [["status"], ["restart"], ["disconnect"], ["logs"], ["logs", "-f"], ["logout"]]) {
+        const { code, stderr } = await here.run([...words, name])
+        assert.strictEqual(code, 3, `${words} ${name}: ${stderr}`)
+        assert.include(stderr, `there is no server "${name}"`)
+      }
     }
   })
 })

@@ -151,6 +151,14 @@ describe("the progress of a call", () => {
       const told = yield* ask(path, asEvents(body))
       assert.strictEqual(told.headers["content-type"], "text/event-stream")
       assert.deepStrictEqual(eventsIn(told.text), [["result", plain.json]])
+      for (const accept of ["text/event-stream;q=0", "text/event-streams", "application/json"]) {
+        assert.deepStrictEqual((yield* ask(path, { ...post(body), headers: { accept } })).json, plain.json, accept)
+      }
+      const mixed = yield* ask(path, {
+        ...post(body),
+        headers: { accept: "application/json, Text/Event-Stream; q=0.5" }
+      })
+      assert.strictEqual(mixed.headers["content-type"], "text/event-stream")
       const wrong = yield* ask(path, asEvents({ arguments: { who: 5 } }))
       assert.strictEqual(wrong.status, 200)
       assert.deepStrictEqual(eventsIn(wrong.text), [
@@ -183,6 +191,19 @@ describe("the progress of a call", () => {
       assert.deepInclude(error, { _tag: "UnknownError", tag: "PermissionDenied" })
       assert.include(error.message, "nobody may call this")
       assert.isFalse(isLost(error))
+    })
+  )
+
+  it.scopedLive("and whatever else is asked of a name of dots is not asked of another", () =>
+    Effect.gen(function* () {
+      const { client, supervisor } = yield* controlled({
+        supervisor: { servers: { auth: { ...local, enabled: false } } }
+      })
+      for (const name of [".", ".."]) {
+        const error = yield* Effect.flip(client.auth.forget({ path: { name } }))
+        assert.deepInclude(error, { _tag: "RequestError", reason: "InvalidUrl" })
+      }
+      assert.lengthOf(yield* supervisor.servers, 1)
     })
   )
 

@@ -4,7 +4,7 @@ import { maxArgumentsDepth } from "../../control/body.js"
 import { isDeeper } from "../../domain/isDeeper.js"
 import * as ToolName from "../../domain/ToolName.js"
 import { WrongUsage } from "../failure.js"
-import type { ToolRef } from "../Reach.js"
+import type { Failure, Reach, ToolRef } from "../Reach.js"
 import { Screen } from "../Screen.js"
 import { resultText } from "../show/catalog.js"
 import { argument, command, type Input } from "../spec.js"
@@ -32,15 +32,16 @@ export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const args = yield* parsed(input.args)
-    const tool = toolRef(input.tool)
+    const refs = toolRefs(input.tool)
     let doing = `calling ${input.tool}`
     const onProgress = ({ message, progress, total }: Progress) =>
       Effect.sync(() => {
         const share = total === undefined ? String(progress) : `${Math.round((progress / total) * 100)} %`
         doing = `${input.tool}: ${[message, share].filter(Predicate.isNotUndefined).join(" ")}`
       })
-    return yield* withSupervisor(input, { only: onlyFor(tool) }, (reach) =>
+    return yield* withSupervisor(input, { only: (name) => refs.some((ref) => mayBelongTo(ref, name)) }, (reach) =>
       Effect.gen(function* () {
+        const tool = yield* meant(reach, refs)
         const result = yield* screen.busy(() => doing, reach.call(tool, args, onProgress))
         const code = result.isError === true ? 1 : 0
         if (input.json) return yield* Effect.as(screen.json(result), code)
@@ -58,18 +59,32 @@ interface Progress {
   readonly message?: string | undefined
 }
 
-/** `server/tool` names both; anything else is a public name. */
-export const toolRef = (word: string): ToolRef => {
-  const slash = word.indexOf("/")
-  return slash < 1 ? { name: word } : { server: word.slice(0, slash), name: word.slice(slash + 1) }
+type Refs = readonly [ToolRef, ...ReadonlyArray<ToolRef>]
+
+/**
+ * `server/tool` names both; anything else is a public name. Either may have slashes of its own: then there are several ways to
+ * read it, the one with the shortest name of a server first.
+ */
+export const toolRefs = (word: string): Refs => {
+  const slashes = Array.from(word.matchAll(/(?<!^)\//g), ({ index }) => index)
+  const [first, ...others] = slashes.map((at) => ({ server: word.slice(0, at), name: word.slice(at + 1) }))
+  return first === undefined ? [{ name: word }] : [first, ...others]
 }
 
-/** The servers a tool may belong to: its name begins with that of its server, perhaps cut or with other characters replaced. */
-const onlyFor = ({ name, server }: ToolRef) =>
+/** The one whose server is there, of several the one with the longest name. */
+const meant = (reach: Reach, refs: Refs): Effect.Effect<ToolRef, Failure> => {
+  if (refs.length === 1) return Effect.succeed(refs[0])
+  return Effect.map(reach.servers, (servers) => {
+    const names = new Set(servers.map(({ name }) => name))
+    return refs.findLast(({ server }) => server !== undefined && names.has(server)) ?? refs[0]
+  })
+}
+
+/** A public name begins with that of its server, perhaps cut or with other characters replaced. */
+const mayBelongTo = ({ name, server }: ToolRef, candidate: string): boolean =>
   server === undefined
-    ? (candidate: string) =>
-        name.startsWith(`${candidate.replace(/[^A-Za-z0-9_-]/g, "_")}_`) || ToolName.mayBelongTo(name, candidate)
-    : [server]
+    ? name.startsWith(`${candidate.replace(/[^A-Za-z0-9_-]/g, "_")}_`) || ToolName.mayBelongTo(name, candidate)
+    : server === candidate
 
 const parsed = (text: string | undefined) =>
   Effect.gen(function* () {

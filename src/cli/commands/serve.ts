@@ -4,8 +4,10 @@ import * as Context from "effect/Context"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import type { ServerEvent } from "../../domain/ServerEvent.js"
+import * as Claim from "../../control/claim.js"
 import { demoServers, demoTour } from "../demo.js"
 import { waitingFor } from "../ending.js"
+import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
 import { ourselves } from "../ourselves.js"
 import { Screen } from "../Screen.js"
@@ -16,7 +18,7 @@ export const spec = command({
   name: "serve",
   summary: "Supervise in the foreground, with the control API",
   details:
-    "Keeps all servers alive until it is interrupted: once to end everything in order, twice to kill what is left. Beyond this machine (--host) it needs a token of your own in MCP_SUPERVISOR_TOKEN.",
+    "Keeps all servers alive until it is interrupted: once to end everything in order, twice to kill what is left. It ends as well when its state directory is taken away. Beyond this machine (--host) it needs a token of your own in MCP_SUPERVISOR_TOKEN.",
   group: "run",
   arguments: {},
   options: {
@@ -55,8 +57,12 @@ export const run = (input: Input<typeof spec>) =>
     // with --json, the only data is where it is; what happens is for people
     const isQuiet = input.json || screen.width() === undefined
     const news = newsOf(supervisor.eventsFrom(1))
-    yield* watch(supervisor.changes, { json: false, header, asNotes: isQuiet, news })
+    const lost = Effect.zipRight(Claim.lost(stateDir), new CommandFailed({ message: goneMessage(stateDir) }))
+    yield* Effect.raceFirst(watch(supervisor.changes, { json: false, header, asNotes: isQuiet, news }), lost)
   }).pipe(Effect.scoped)
+
+const goneMessage = (stateDir: string): string =>
+  `${stateDir} was taken away: nobody can find this supervisor any more, so it ends; start another`
 
 /** What whoever edits a config file should see where the supervisor runs: that it is wrong, and that it no longer is. */
 const newsOf = (events: Stream.Stream<ServerEvent>): Stream.Stream<ServerEvent> => {

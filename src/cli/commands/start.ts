@@ -3,11 +3,11 @@ import { closeSync, openSync, readFileSync, renameSync, statSync, writeSync } fr
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Claim from "../../control/Daemon.js"
+import * as Claim from "../../control/claim.js"
+import { AlreadyRunning } from "../../control/Daemon.js"
 import * as DaemonFile from "../../control/DaemonFile.js"
 import { version } from "../../domain/version.js"
 import { connect, type Daemon, locate } from "../../locate.js"
-import * as ProcessIdentity from "../../system/processIdentity.js"
 import { codeOf, makeDirectory } from "../../system/wholeFile.js"
 import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
@@ -73,7 +73,7 @@ const already = (host: ReturnType<typeof hostOf>) =>
     if (found._tag === "Running") return yield* Effect.as(Effect.scoped(reached(found.daemon, host)), found.daemon)
     if (found._tag !== "OtherFiles") return undefined
     const { address, pid } = found.daemon
-    return yield* new Claim.AlreadyRunning({ stateDir: host.stateDir, pid, address })
+    return yield* new AlreadyRunning({ stateDir: host.stateDir, pid, address })
   })
 
 const announceAgain = (input: Input<typeof spec>, daemon: Daemon) =>
@@ -91,16 +91,20 @@ const announce = (input: Input<typeof spec>, daemon: Daemon) =>
 const isBeginning = (stateDir: string) =>
   Effect.gen(function* () {
     const found = yield* DaemonFile.find(stateDir)
-    const holder = found._tag === "Nobody" ? yield* Claim.holder(stateDir) : undefined
-    return holder !== undefined && (yield* ProcessIdentity.isAlive(holder)) === "alive"
+    return found._tag === "Nobody" && (yield* Claim.livingHolder(stateDir)) !== undefined
   })
 
 interface Child {
   readonly pid: number | undefined
   readonly kill: (signal: NodeJS.Signals) => boolean
   readonly unref: () => void
-  /** With what it ended, and what it said. */
-  readonly ended: Promise<{ readonly code: number; readonly said: string }>
+  readonly ended: Promise<Ended>
+}
+
+interface Ended {
+  readonly code: number
+  /** What it said, or what is to be said of it. */
+  readonly said: string
 }
 
 const launch = (input: Input<typeof spec>, host: ReturnType<typeof hostOf>, log: string) =>
@@ -118,10 +122,11 @@ const launch = (input: Input<typeof spec>, host: ReturnType<typeof hostOf>, log:
         stdio: ["ignore", file, file]
       })
       closeSync(file)
-      const said = () => wordsIn(log, from)
-      const ended = new Promise<{ readonly code: number; readonly said: string }>((resolve) => {
+      const ended = new Promise<Ended>((resolve) => {
         child.once("error", (error) => resolve({ code: 1, said: error.message }))
-        child.once("exit", (code) => resolve({ code: code ?? 1, said: said() }))
+        child.once("exit", (code, signal) =>
+          resolve(code === null ? { code: 1, said: `it was ended by ${signal}` } : { code, said: wordsIn(log, from) })
+        )
       })
       return { pid: child.pid, kill: (signal) => child.kill(signal), unref: () => child.unref(), ended }
     },

@@ -1,6 +1,7 @@
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import * as Claim from "../../control/Daemon.js"
+import * as FileChildLedger from "../../connection/FileChildLedger.js"
+import * as Claim from "../../control/claim.js"
 import * as DaemonFile from "../../control/DaemonFile.js"
 import * as FileLock from "../../system/FileLock.js"
 import * as ProcessIdentity from "../../system/processIdentity.js"
@@ -15,7 +16,7 @@ export const spec = command({
   name: "stop",
   summary: "End the supervisor that runs in the background",
   details:
-    "Also one in the foreground, and whichever config files it serves: there is one for a state directory. Returns when nothing of it is left.",
+    "Also one in the foreground, and whichever config files it serves: there is one for a state directory. Returns when nothing of it is left; of one that was killed, its servers are ended.",
   group: "run",
   arguments: {},
   options: {},
@@ -33,6 +34,8 @@ export const run = (input: Input<typeof spec>) =>
     const isThere = found !== undefined && !(yield* isGone(found.whom))
     if (isThere) yield* alone(stateDir, stop(found.whom, stateDir))
     else yield* screen.note("no supervisor is running")
+    // who was killed has left his servers
+    yield* screen.busy("ending what is left", FileChildLedger.clear(stateDir)).pipe(Effect.timeoutOption(patienceMs))
     const stopped = isThere ? found.whom.pid : null
     if (input.json) yield* screen.json({ stopped })
     else if (isThere) yield* screen.out(`stopped process ${stopped}`)

@@ -164,7 +164,8 @@ export class ConnectionClosed extends Schema.TaggedError<ConnectionClosed>("mcp-
   { server: Schema.String, detail: Schema.optional(Schema.String) }
 ) {
   override get message(): string {
-    return `${this.server}: the connection was closed${this.detail === undefined ? "" : ` (${this.detail})`}; it is made again`
+    const detail = this.detail === undefined ? "" : ` (${this.detail})`
+    return `${this.server}: the connection was closed${detail}; its status says whether it is made again`
   }
 }
 

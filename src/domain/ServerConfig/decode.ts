@@ -14,6 +14,7 @@ import { describeType, type Issue, renderPath } from "../Issue.js"
 import { looksLikeName } from "../looksLikeName.js"
 import { nearest } from "../nearest.js"
 import { findingsOf } from "../parseIssues.js"
+import * as ServerName from "../ServerName.js"
 import * as Input from "./Input.js"
 import { plain } from "./plain.js"
 import type { ServerConfig } from "./model.js"
@@ -55,16 +56,13 @@ export interface Checked {
 
 /** The part of {@link decode} that finds mistakes. Whoever checks hundreds of entries does not need hundreds of configs. */
 export const check = (server: string, input: unknown): Either.Either<Checked, InvalidConfig> => {
-  const found = server.trim() === "" ? "an empty name" : isStep(server) ? "a name that means a directory" : undefined
+  const found = ServerName.impossible(server)
   if (found !== undefined) return invalid(server, [{ path: [], expected: "a server name", found }])
   return plain(input).pipe(
     Either.mapLeft((issues) => new InvalidConfig({ server, issues: issues.map(withoutValues) })),
     Either.flatMap((entry) => checkPlain(server, entry))
   )
 }
-
-/** Every address that holds such a name is another one, however it is written. */
-const isStep = (server: string): boolean => server === "." || server === ".."
 
 const invalid = (server: string, issues: ReadonlyArray<Issue>) => Either.left(new InvalidConfig({ server, issues }))
 
