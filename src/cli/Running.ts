@@ -156,10 +156,10 @@ const eventOf = (message: ControlClient.EventMessage): Option.Option<ServerEvent
   return Option.some({ seq: to, at, type: "Skipped", from, to })
 }
 
-/** Whether a request may have arrived though no answer came. */
+/** Whether a request may have arrived though no answer came that can be read. */
 export const isLost = (error: object): boolean => {
   const { _tag: tag, cause, reason } = error as Readonly<Record<string, unknown>>
-  if (tag === "ResponseError" || tag === "CutOff") return true
+  if (tag === "ResponseError" || tag === "UnknownAnswer" || tag === "CutOff") return true
   if (tag !== "RequestError" || reason !== "Transport") return false
   const code = Predicate.hasProperty(cause, "code") ? cause.code : undefined
   return code !== "ECONNREFUSED" && code !== "ENOENT"
@@ -167,7 +167,7 @@ export const isLost = (error: object): boolean => {
 
 const lostCall = ({ pid }: Daemon): Failure => ({
   _tag: "OutcomeUnknown",
-  message: `the supervisor (process ${pid}) was gone before it answered, the call may have been executed; check before you repeat it`
+  message: `the supervisor (process ${pid}) gave no answer that can be read, the call may have been executed; check before you repeat it`
 })
 
 const startAgain = "start it again: mcp-supervisor stop; mcp-supervisor start"

@@ -58,13 +58,7 @@ export const make = (
     return {
       withLock: (effect) =>
         // among ourselves it is a matter of turns
-        own.withPermits(1)(
-          Effect.acquireUseRelease(
-            take(directory, patience),
-            () => effect,
-            (path) => leave(path)
-          )
-        )
+        own.withPermits(1)(Effect.acquireUseRelease(take(directory, patience), () => effect, leave))
     }
   })
 
@@ -79,7 +73,13 @@ export const holder = (directory: string): Effect.Effect<ProcessIdentity.Identit
     Effect.orElseSucceed(() => undefined)
   )
 
-const take = (directory: string, patience: number): Effect.Effect<string, LockFailed> =>
+/** A number that is taken, and the text that says by whom. */
+interface Held {
+  readonly path: string
+  readonly text: string
+}
+
+const take = (directory: string, patience: number): Effect.Effect<Held, LockFailed> =>
   Effect.gen(function* () {
     const started = yield* Clock.currentTimeMillis
     const text = JSON.stringify({ ...(yield* ProcessIdentity.self), nonce: randomUUID() })
@@ -96,11 +96,11 @@ const take = (directory: string, patience: number): Effect.Effect<string, LockFa
         isFree = yield* isDead(holder)
       }
       if (isFree) {
-        const path = yield* create(directory, highest + 1, text)
-        if (path !== undefined) {
+        const held = yield* create(directory, highest + 1, text)
+        if (held !== undefined) {
           // it is ours, whatever is left lying about
           yield* Effect.ignore(io(() => Promise.all(others.map((name) => rm(join(directory, name), { force: true })))))
-          return path
+          return held
         }
       }
       if (now - started >= patience) {
@@ -113,15 +113,15 @@ const take = (directory: string, patience: number): Effect.Effect<string, LockFa
   })
 
 /** Takes a number. Gives nothing if somebody else was first, or is already further. A failure leaves nothing taken. */
-const create = (directory: string, number: number, text: string): Effect.Effect<string | undefined, LockFailed> =>
+const create = (directory: string, number: number, text: string): Effect.Effect<Held | undefined, LockFailed> =>
   Effect.gen(function* () {
     const path = join(directory, String(number))
     if (!(yield* io(() => claim(directory, path, text)))) return undefined
     const { highest } = yield* Effect.tapError(
       io(() => look(directory)),
-      () => leave(path)
+      () => leave({ path, text })
     )
-    if (highest === number) return path
+    if (highest === number) return { path, text }
     yield* Effect.ignore(io(() => rm(path, { force: true })))
     return undefined
   })
@@ -143,11 +143,16 @@ const claim = async (directory: string, path: string, text: string): Promise<boo
 }
 
 /**
- * Tried a few times: nobody takes a lock from a process that lives. Where the file is gone, somebody has cleared the directory,
- * and there is nothing to leave.
+ * Tried a few times: nobody takes a lock from a process that lives. Where the file is gone, or another's, somebody has cleared
+ * the directory, and there is nothing to leave.
  */
-const leave = (path: string): Effect.Effect<void> =>
-  Effect.tryPromise({ try: () => truncate(path, 0), catch: codeOf }).pipe(
+const leave = ({ path, text }: Held): Effect.Effect<void> =>
+  Effect.tryPromise({
+    try: async () => {
+      if ((await readFile(path, "utf8")) === text) await truncate(path, 0)
+    },
+    catch: codeOf
+  }).pipe(
     Effect.retry({ schedule: Schedule.exponential("10 millis"), times: 6, while: (code) => code !== "ENOENT" }),
     Effect.ignore
   )

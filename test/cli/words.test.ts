@@ -261,7 +261,9 @@ describe("other things people write", () => {
     assert.isFalse(isLost(failed("ENOENT")))
     assert.isTrue(isLost(failed("ECONNRESET")))
     assert.isTrue(isLost({ _tag: "ResponseError", reason: "Decode" }))
+    assert.isTrue(isLost({ _tag: "UnknownAnswer" }))
     assert.isFalse(isLost({ _tag: "ToolNotFound" }))
+    assert.isFalse(isLost({ _tag: "UnknownError" }))
   })
 
   it("import knows the clients there are", () => {

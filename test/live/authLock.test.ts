@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
@@ -56,6 +56,29 @@ describe.concurrent("a lock", () => {
         const error = yield* Effect.flip(impatient.withLock(Effect.void))
         assert.deepInclude(error, { reason: "held", path: join(path, number) })
       }
+    })
+  )
+
+  live(
+    "of somebody else is not left by who had it before the directory was cleared",
+    Effect.gen(function* () {
+      const path = yield* directory
+      const [mine, theirs] = [yield* FileLock.make(path), yield* FileLock.make(path)]
+      const [taken, done] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const cleared = Effect.gen(function* () {
+        rmSync(path, { recursive: true })
+        const other = yield* Effect.fork(
+          theirs.withLock(Effect.zipRight(Deferred.succeed(taken, undefined), Deferred.await(done)))
+        )
+        yield* Deferred.await(taken)
+        return other
+      })
+      const other = yield* mine.withLock(cleared)
+      const impatient = yield* FileLock.make(path, { patience: "100 millis" })
+      assert.strictEqual((yield* Effect.flip(impatient.withLock(Effect.void))).reason, "held")
+      yield* Deferred.succeed(done, undefined)
+      yield* Fiber.join(other)
+      assert.isTrue(yield* impatient.withLock(Effect.succeed(true)))
     })
   )
 
