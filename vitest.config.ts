@@ -16,6 +16,8 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+const domain = ["test/domain/**/*.test.ts", "test/laws/*.test.ts"]
+
 export default defineConfig({
   test: {
     // much of what is tested waits for processes and sockets: even two cores have room for two files at once
@@ -33,11 +35,20 @@ export default defineConfig({
     },
     projects: [
       {
-        // pure code and virtual time: no process, no socket, no waiting
+        // the pure core and its laws: these decide about its coverage
+        test: {
+          name: "domain",
+          include: domain,
+          setupFiles: ["test/laws/setup.ts"],
+          testTimeout: 60_000 * Number(process.env.LAWS ?? 1)
+        }
+      },
+      {
+        // virtual time: no process, no socket, no waiting
         test: {
           name: "fast",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/live/**"],
+          exclude: ["test/live/**", ...domain],
           setupFiles: ["test/laws/setup.ts"],
           // laws take as long as they are told to: see test/laws/runs.ts
           testTimeout: 60_000 * Number(process.env.LAWS ?? 1)

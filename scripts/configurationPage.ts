@@ -41,6 +41,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   url: "https://mcp.example.com/mcp",
   headers: { Authorization: "Bearer {env:TOKEN}" },
   caFile: "certs/ca.pem",
+  privateNetwork: true,
   enabled: false,
   disabled: true,
   required: true,
@@ -52,6 +53,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   concurrency: 4,
   idleStop: "10 minutes",
   catalogTtl: "1 hour",
+  listBudget: 1048576,
   tools: { "write_*": false },
   roots: ["./src"],
   secrets: ["{file:~/.token}"],
@@ -80,6 +82,8 @@ export const examples: Readonly<Record<string, unknown>> = {
   "oauth.clientMetadataUrl": "https://example.com/client.json",
   "oauth.authorizationUrl": "https://auth.example.com/authorize",
   "oauth.tokenUrl": "https://auth.example.com/token",
+  "oauth.issuer": "https://auth.example.com",
+  "oauth.assumePkce": true,
   "oauth.grant": "client_credentials",
   "oauth.privateKeyPem": "{file:key.pem}",
   "oauth.alg": "ES256"
@@ -92,7 +96,9 @@ const documentExamples: Readonly<Record<string, unknown>> = {
   servers: { wiki: { type: "http", url: "https://wiki.example.com/mcp" } },
   tools: { "github_*": false, github_search: true },
   agent: { reviewer: { tools: { "github_*": true } } },
+  guard: false,
   permission: { "github_*": "ask" },
+  maxServers: 2000,
   experimental: { mcp_timeout: 60_000 },
   "experimental.mcp_timeout": "1 minute"
 }
@@ -212,7 +218,21 @@ Spellings of other clients are understood: \`httpUrl\`, \`serverUrl\`, \`disable
 
 **Relative paths.** \`cwd\`, \`caFile\`, \`roots\` and \`{file:}\` are seen from the directory of the file that says them; \`~/\` is the
 home. So is a word of the command that begins with \`./\` or \`../\`, unless the entry has a \`cwd\`: then the program finds it from
-there. A server without \`cwd\` runs in the directory the supervisor was given (\`cwd\` of the options).
+there. \`MCP_SUPERVISOR_CONFIG_CONTENT\` has no file: its paths are seen from the directory its servers run in.
+
+**Working directory.** A local server without \`cwd\` runs in a directory that depends on the layer that sets its \`command\`:
+
+| layer | directory |
+| --- | --- |
+| \`project\` | the directory of the file, as a real path: a link to the file does not change it |
+| \`projectDirectory\` | the directory that holds \`.mcp-supervisor\`, as a real path |
+| \`file\` | the directory of the file |
+| \`program\` | \`cwd\` of the options, which defaults to the working directory of the program |
+| all others (your own layers) | the project's directory **if it is trusted**, otherwise your home |
+
+The project's directory is the root of the repository, or the working directory outside of one. The working directory decides
+what \`npx\`, \`python -m\`, \`npm run\` and the like execute: a clone that you have not approved must not choose that for your own
+servers. \`mcp-supervisor trust\` trusts the directory, \`list\` and \`status\` say which directory is used, and \`"cwd"\` sets another.
 
 ## Variables
 
@@ -221,12 +241,20 @@ there. A server without \`cwd\` runs in the directory the supervisor was given (
 | \`{env:NAME}\`, \`\${NAME}\`, \`\${env:NAME}\` | the environment variable |
 | \`{env:NAME:-text}\`, \`\${NAME:-text}\` | the same, or the text if it is not set or empty |
 | \`{file:path}\` | the content of a file, without line ends at its end |
-| \`\${workspaceFolder}\`, \`\${userHome}\`, \`\${pathSeparator}\` | what editors mean by them |
+| \`\${workspaceFolder}\`, \`\${userHome}\`, \`\${pathSeparator}\` | what editors mean by them; see below for the first |
 | \`$\${NAME}\` | the text \`\${NAME}\` |
 
 They work in every text of every entry, once layers are merged: what a higher layer replaces asks for nothing. A variable
 that is not set, or empty, is an error of that server, never an empty text. Whatever was put in is a
 [secret](decisions/0006-scrubbing-by-value.md) from then on, in whichever text it turns up. No command is ever run.
+
+\`\${workspaceFolder}\` in a project's file is the directory its servers run in. In your own layers it is the project's directory if
+that is trusted; otherwise the server is \`failed\` with a hint, because any other directory in its place could give the server more
+than you meant. The same holds for \`--config\` files outside of the project; in one that lies in the project, it is the project's directory.
+
+Variables and files may add 1 MiB (2^20 characters) to one value, 4 MiB to one entry and 16 MiB to all config files together.
+A file that \`{file:}\` names may have 1 MiB, all of them together 16 MiB. More is an error of that server, with its path and the
+limit.
 
 ## Layers
 
@@ -258,12 +286,22 @@ out.
 ## Trust
 
 A project's files came with the project. Until you approve of them, their servers are \`disabled\` by \`trust\`: nothing of
-them is started, dialled or put in, they change no server of yours, and the file's \`tools\`, \`agent\`, \`permission\` and
-\`experimental\` are left out.
+them is started, dialled or put in, they change no server of yours, and the file's \`tools\`, \`agent\`, \`permission\`,
+\`maxServers\` and \`experimental\` are left out. At most 200 servers of a file are shown while they are not approved, whatever
+\`maxServers\` says; the rest is one diagnostic. Servers you approved of never make room for them.
 
-\`ConfigFiles.trust()\` (\`mcp-supervisor trust\`) approves of each server as it is written now, in that file. A server whose entry
-changes has to be approved of again; the others stay. What \`add\`, \`enable\` and \`disable\` write is approved of by that act.
-Approvals are kept in \`trust.json\` of the state directory as hashes with a key of their own.
+\`mcp-supervisor trust\` shows each entry (command line, URL, variables, working directory) and what changed since the last
+approval, then asks; \`--yes\` skips the question and is needed where there is no terminal. Variables are shown by name, literal secrets of
+variables and headers are hidden. \`ConfigFiles.review()\` is what is shown, \`ConfigFiles.trust()\` approves it.
+
+An approval is for one server as it is written now, in that real file, and for the directory it runs in. A server whose entry changes
+has to be approved again; the others stay. A copy of the project, or the project at another path, needs approvals of its own.
+What \`add\`, \`enable\` and \`disable\` write is approved by that act. Servers whose names have control or invisible
+characters are left out of project files with a diagnostic, and \`trust\` refuses such a file.
+
+\`trust\` also trusts the project's directory: your own servers without \`cwd\` run there from then on. It works without a project
+file. With a file (\`trust mcp-supervisor.json\`), only that file is approved. \`--revoke\` takes back the same.
+Approvals are kept in \`trust.json\` of the state directory as hashes with a key of their own, beside what was shown, for the next comparison.
 
 ## Editing
 

@@ -105,5 +105,6 @@ const configAccess = (reload: ConfigService["reload"], { program, ...host }: Con
   reload,
   explain: ConfigFiles.explain({ ...host, program }),
   trust: (file) => ConfigFiles.trust({ ...host, file }),
-  add: (name, entry) => Effect.asVoid(ConfigFiles.add(name, entry, host))
+  add: (name, entry) => Effect.asVoid(ConfigFiles.add(name, entry, host)),
+  directory: ConfigFiles.userDirectory(host)
 })

@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-import { homedir } from "node:os"
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
@@ -13,19 +12,23 @@ import type { McpAuth } from "./auth/McpAuth.js"
 import { awayFromStdout } from "./awayFromStdout.js"
 import * as Connector from "./connection/Connector.js"
 import * as FileChildLedger from "./connection/FileChildLedger.js"
-import type { InvalidConfig } from "./domain/Errors.js"
+import * as ShellProcessGuard from "./connection/ShellProcessGuard.js"
+import { InvalidConfig } from "./domain/Errors.js"
 import { defaultStateDir } from "./domain/stateDir.js"
 import { followed } from "./followed.js"
+import { homeDirectory } from "./system/homeDirectory.js"
 import * as FileCatalogStore from "./supervision/FileCatalogStore.js"
 import type { McpSupervisor, Options } from "./supervision/model.js"
 import { layer } from "./supervision/Supervisor.js"
+import * as StateDirectory from "./system/stateDirectory.js"
 
 export * from "./supervision/model.js"
 export { layer } from "./supervision/Supervisor.js"
 
 /**
  * Everything for Node: real processes and sockets, and a directory for what is kept between two runs. While it is there, the
- * exit of our own process kills what is left of the servers; if we are killed ourselves, the next start does.
+ * exit of our own process kills what is left of the servers. If our process is killed, a guard process ends them (see the option
+ * `guard`); what the guard could not end, the next start does.
  *
  * @since 0.1.0
  * @category layers
@@ -34,7 +37,7 @@ export const layerNode = <R = never>(
   options: Options<R> = {}
 ): Layer.Layer<McpSupervisor | McpAuth, InvalidConfig, R> => {
   const kept = Layer.unwrapEffect(
-    Effect.map(stateDirOf(options), (stateDir) =>
+    Effect.map(safeStateDirOf(options), (stateDir) =>
       stateDir === undefined
         ? Layer.empty
         : Layer.mergeAll(
@@ -46,7 +49,7 @@ export const layerNode = <R = never>(
   )
   return layer(options).pipe(
     Layer.provide(Connector.layer({ clientInfo: options.clientInfo })),
-    Layer.provide([kept, Browser.layerNode]),
+    Layer.provide([kept, Browser.layerNode, options.guard === false ? Layer.empty : ShellProcessGuard.layer]),
     Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout)
   )
 }
@@ -56,16 +59,38 @@ const stateDirOf = ({ stateDir }: { readonly stateDir?: string | undefined }): E
   stateDir !== undefined
     ? Effect.succeed(stateDir)
     : Effect.orElse(
-        Effect.try(() => defaultStateDir(process.env, process.platform, homedir)),
+        Effect.try(() => defaultStateDir(process.env, process.platform, homeDirectory)),
         () => Effect.as(Effect.logWarning("mcp.state.unavailable"), undefined)
       )
+
+const safeStateDirOf = (options: {
+  readonly stateDir?: string | undefined
+}): Effect.Effect<string | undefined, InvalidConfig> =>
+  Effect.tap(stateDirOf(options), (stateDir) =>
+    stateDir === undefined
+      ? Effect.void
+      : Effect.mapError(
+          StateDirectory.check(stateDir),
+          ({ message, problem }) =>
+            new InvalidConfig({
+              issues: [
+                {
+                  path: ["stateDir"],
+                  expected: "a directory that belongs to you and that no other user can write",
+                  found: `one that ${problem}`,
+                  hint: message
+                }
+              ]
+            })
+        )
+  )
 
 /**
  * @since 0.1.0
  * @category models
  */
 export interface ConfigOptions<R = never> extends Options<R> {
-  /** Where projects are looked for, and where servers run that do not say otherwise. Defaults to the working directory. */
+  /** Where projects are looked for, and where servers of the program run that set no `cwd`. Defaults to the working directory. */
   readonly cwd?: string | undefined
   /** Further config files, trusted, above all others. Each has to be there. Defaults to none. */
   readonly files?: ReadonlyArray<string> | undefined

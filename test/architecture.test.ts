@@ -133,6 +133,32 @@ describe("the house", () => {
   })
 })
 
+/** Functions that are given a short list: types known at build time, parts of one path, or the tuple of their parameters. */
+const mayBeSpreadInto = new Set(["Schema.Union", "join", "once", "sign", "ask"])
+
+describe("calls", () => {
+  it("get no list of unknown length as their arguments: V8 fails above about 120,000 (breaker 8)", () => {
+    const found = nodes().flatMap(({ file, node }) => {
+      const isCall = ts.isCallExpression(node) || ts.isNewExpression(node)
+      if (!isCall || !(node.arguments ?? []).some(ts.isSpreadElement)) return []
+      const callee = node.expression.getText()
+      return mayBeSpreadInto.has(callee) ? [] : [`${file} spreads into ${callee}`]
+    })
+    assert.deepStrictEqual(found, [])
+  })
+
+  it("load no name of a package at run time: in the bundle a CommonJS package has `default` only", () => {
+    const found = nodes().flatMap(({ file, node }) => {
+      if (!ts.isVariableDeclaration(node) || !ts.isObjectBindingPattern(node.name)) return []
+      const specifier = /^await import\("([^."][^"]*)"\)$/.exec(node.initializer?.getText() ?? "")?.[1]
+      if (specifier === undefined || specifier.startsWith("node:")) return []
+      const names = node.name.elements.map(({ name, propertyName }) => (propertyName ?? name).getText())
+      return names.every((name) => name === "default") ? [] : [`${file} imports ${names.join(", ")} of ${specifier}`]
+    })
+    assert.deepStrictEqual(found, [])
+  })
+})
+
 describe("the domain", () => {
   const files = sources.filter((file) => roomOf(file) === "domain")
 
@@ -160,6 +186,20 @@ describe("the domain", () => {
     assert.deepStrictEqual(found, [])
   })
 })
+
+let visited: ReadonlyArray<{ readonly file: string; readonly node: ts.Node }> | undefined
+
+/** Every node of every source file. */
+const nodes = () =>
+  (visited ??= sources.flatMap((file) => {
+    const found: Array<{ readonly file: string; readonly node: ts.Node }> = []
+    const visit = (node: ts.Node) => {
+      found.push({ file, node })
+      ts.forEachChild(node, visit)
+    }
+    visit(ts.createSourceFile(file, readFileSync(join(sourceRoot, file), "utf8"), ts.ScriptTarget.ES2022, true))
+    return found
+  }))
 
 /** Names as they are used in code: comments, strings and types left aside, `Math.random` as one. */
 const identifiers = (node: ts.Node): ReadonlyArray<string> => {

@@ -18,11 +18,12 @@ import * as Secrets from "../domain/Secrets.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import type { ClientInfo, Credential } from "./Credential.js"
 import { type Key, loadAll, type Service as Store, type StoreFailed } from "./CredentialStore/port.js"
+import type { Inspect } from "./endpoints.js"
 import * as Memories from "./Memories.js"
 import type * as Memory from "./Memory.js"
 import type { OAuthFailure } from "./OAuthFailure.js"
 import * as OAuthFetch from "./oauthFetch.js"
-import type { Subject } from "./Subject.js"
+import { policyOf, type Subject } from "./Subject.js"
 import * as Unsaved from "./unsaved.js"
 
 /** What is published about a login. */
@@ -42,6 +43,8 @@ export interface Engine extends Options {
   /** The SDK takes a while to load: most processes never need this part of it. */
   readonly oauth: Effect.Effect<typeof import("./sdkOAuth.js")>
   readonly fetchFor: (subject: Subject) => Effect.Effect<FetchLike, ConnectionError>
+  /** Judges addresses that are not asked by us, such as a page for the browser. */
+  readonly inspectFor: (subject: Subject) => Effect.Effect<Inspect, ConnectionError>
   readonly memoryOf: (key: Key) => Memory.Memory
   /** The same, for who relies on it as long as the scope is open. */
   readonly useMemory: (key: Key) => Effect.Effect<Memory.Memory, never, Scope.Scope>
@@ -102,6 +105,7 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
       })
     )
     const userAgent = `${options.clientInfo.name}/${options.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_")
+    const guarded = (subject: Subject) => pool.guarded(subject.server, subject.config.caFile, policyOf(subject))
     const seen: Engine["seen"] = new Set()
     let watching = false
 
@@ -137,8 +141,8 @@ export const make = (options: Options): Effect.Effect<Engine, never, Scope.Scope
     return {
       ...options,
       oauth: yield* Effect.cached(Effect.promise(() => import("./sdkOAuth.js"))),
-      fetchFor: ({ config, server }) =>
-        Effect.map(pool.client(server, config.caFile), (client) => OAuthFetch.make(client, userAgent)),
+      fetchFor: (subject) => Effect.map(guarded(subject), (client) => OAuthFetch.make(client, userAgent)),
+      inspectFor: (subject) => Effect.map(guarded(subject), ({ inspect }) => inspect),
       memoryOf: memories.of,
       useMemory: memories.use,
       forget: memories.forget,

@@ -90,8 +90,15 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
         // what cannot be found out now is found out when somebody logs in
         (failure) => (failure.kind === "unavailable" ? wanted : connectionError(server, failure))
       )
-      const isPossible = Clients.isPossible(subject, oauth, discovery)
-      return yield* Effect.fail(isPossible ? wanted : Clients.registrationRequired(subject, discovery))
+      if (!Clients.isPossible(subject, oauth, discovery)) {
+        return yield* Effect.fail(Clients.registrationRequired(subject, discovery))
+      }
+      const inspect = yield* engine.inspectFor(subject)
+      const registers = Clients.given(subject, oauth, discovery) === undefined
+      yield* Effect.mapError(oauth.checkLogin(discovery, { settings, registers, inspect }), (failure) =>
+        connectionError(server, failure)
+      )
+      return yield* Effect.fail(wanted)
     }).pipe(
       Effect.timeoutFail({
         duration: lookBudget,

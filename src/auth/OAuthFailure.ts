@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/client"
 import * as Data from "effect/Data"
 import { codeOf } from "../connection/httpFailure.js"
+import { AddressRefused } from "../connection/OutboundGuard.js"
 
 export class OAuthFailure extends Data.TaggedError("OAuthFailure")<{
   /**
@@ -35,6 +36,16 @@ export const unavailable = (detail: string) => new OAuthFailure({ kind: "unavail
 
 export const refused = (reason: string, detail: string) => new OAuthFailure({ kind: "refused", reason, detail })
 
+/** An address that the server names, and that its policy forbids. */
+export const ofRefusedAddress = ({ host, verdict }: AddressRefused): OAuthFailure =>
+  verdict === "unencrypted"
+    ? refused("insecure_address", `the server names an address that is not https (${host}); nothing was sent there`)
+    : refused(
+        "private_address",
+        `the server names an address of this machine or of a private network (${host}); nothing was sent there; if that is ` +
+          `intended, set "privateNetwork": true for this server`
+      )
+
 /** What may be said of a refresh token or of who shows it (RFC 6749 §5.2, RFC 8707). Any other word may be a gateway's. */
 const verdicts = new Set([
   "invalid_request",
@@ -56,6 +67,7 @@ export const classifyRefresh = (thrown: unknown): OAuthFailure =>
 /** Total: whatever is thrown, a failure comes out. What is not understood is nobody's verdict. */
 export const classify = (thrown: unknown): OAuthFailure => {
   if (thrown instanceof OAuthFailure) return thrown
+  if (thrown instanceof AddressRefused) return ofRefusedAddress(thrown)
   if (thrown instanceof RegistrationRejectedError) return ofRegistration(thrown.status)
   if (thrown instanceof OAuthError) return ofCode(String(thrown.code))
   if (thrown instanceof IssuerMismatchError) {

@@ -213,6 +213,7 @@ const fetchOwn = (engine: Engine, subject: Subject, before: Credential | undefin
     }
     const oauth = yield* engine.oauth
     const fetch = yield* engine.fetchFor(subject)
+    const inspect = yield* engine.inspectFor(subject)
     const { wish } = engine.memoryOf(subject)
     const client = withSecretOf(subject, { clientId: reveal(clientId), registered: false })
     const { discovery, granted } = yield* Effect.gen(function* () {
@@ -220,6 +221,7 @@ const fetchOwn = (engine: Engine, subject: Subject, before: Credential | undefin
       const isOther = before?.issuer !== undefined && before.issuer !== discovery.issuer
       // whoever controls the server must not get the secret by naming somebody else
       if (isOther && !isExplicit && settings.tokenUrl === undefined) return yield* oauth.otherIssuer
+      yield* oauth.checkLogin(discovery, { settings, registers: false, inspect })
       const scope = Scopes.select({
         configured: settings.scope,
         challenged: wish?.scope,

@@ -2,6 +2,7 @@
  * Whom a login is for: a remote server, as its config has it now.
  */
 import * as Schema from "effect/Schema"
+import { type Policy, policyFor } from "../domain/NetworkAddress.js"
 import { reveal } from "../domain/Secrets.js"
 import { allowsLogin, OAuthSettings, type Remote } from "../domain/ServerConfig.js"
 import type { Credential, Tokens } from "./Credential.js"
@@ -27,7 +28,16 @@ export const isSameSubject = (a: Subject, b: Subject): boolean =>
   a.server === b.server &&
   a.serverUrl === b.serverUrl &&
   a.config.caFile === b.config.caFile &&
+  a.config.privateNetwork === b.config.privateNetwork &&
   isSameSettings(a.settings, b.settings)
+
+/** Where requests for a login may go. */
+export const policyOf = ({ config, serverUrl, settings }: Subject): Policy =>
+  policyFor({
+    url: serverUrl,
+    configured: [settings.authorizationUrl, settings.tokenUrl].filter((url) => url !== undefined).map(reveal),
+    privateNetwork: config.privateNetwork
+  })
 
 /** By what a login is kept, whether the config wants one now or not. */
 export const keyOf = (server: string, config: Remote): Key | undefined => {

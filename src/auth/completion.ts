@@ -71,15 +71,14 @@ const exchange = (engine: Engine, subject: Subject, pending: Pending, params: UR
   Effect.gen(function* () {
     const oauth = yield* engine.oauth
     const fetch = yield* engine.fetchFor(subject)
-    const iss = params.get("iss") ?? undefined
     // before anything else that it says: it may be from somebody else
-    yield* oauth.checkIssuer(pending, iss)
+    yield* oauth.checkIssuer(pending, params.getAll("iss"))
     const error = params.get("error")
     const code = params.get("code") ?? ""
     if (error !== null) return yield* oauth.ofCode(error)
     if (code === "") return yield* required(subject.server, "the authorization server gave neither a code nor a reason")
     const clientInfo = Renewal.withSecretOf(subject, pending.clientInfo)
-    return yield* oauth.exchange(fetch, subject.settings, { ...pending, clientInfo }, { code, iss })
+    return yield* oauth.exchange(fetch, subject.settings, { ...pending, clientInfo }, code)
   })
 
 /** After a failure: what may still work can be tried again with the same answer, all else is forgotten. */

@@ -59,6 +59,8 @@ export const negotiate = (
     if (given === undefined && !oauth.takesRegistrations(discovery)) {
       return yield* Effect.fail<ConnectionError>(Clients.registrationRequired(subject, discovery))
     }
+    const inspect = yield* engine.inspectFor(subject)
+    yield* failing(oauth.checkLogin(discovery, { settings, registers: given === undefined, inspect }))
     const known = given === undefined ? Clients.known(found, discovery, yield* Clock.currentTimeMillis) : undefined
     const { listener, redirectUri } = yield* placeFor(callbacks, subject, known, given === undefined)
     const isUsable = known !== undefined && known.redirectUri === redirectUri

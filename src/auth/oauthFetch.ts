@@ -4,6 +4,7 @@
  */
 import type { FetchLike } from "@modelcontextprotocol/client"
 import type { HttpClient, HttpRequest } from "../connection/HttpClient.js"
+import { AddressRefused } from "../connection/OutboundGuard.js"
 
 /** Milliseconds one answer may take, unless somebody says otherwise. */
 const longest = 20_000
@@ -20,8 +21,8 @@ export const make =
       const fail = (cause: unknown) => {
         clearTimeout(timer)
         abort()
-        // the SDK knows an error of the network by its type
-        reject(new TypeError("fetch failed", { cause }))
+        // the SDK knows an error of the network by its type; a refusal of ours is none
+        reject(cause instanceof AddressRefused ? cause : new TypeError("fetch failed", { cause }))
       }
       const timer = setTimeout(() => fail(coded("ETIMEDOUT")), timeout)
       const abort = client.request(requestOf(url, init, userAgent), {

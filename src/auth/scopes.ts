@@ -48,7 +48,7 @@ export const select = (options: {
   readonly known?: unknown
 }): string | undefined => {
   const { challenged, configured, granted, known, supported } = options
-  const asked = union(configured, challenged) ?? union(...texts(supported))
+  const asked = union(configured, challenged) ?? union(texts(supported).join(" "))
   const scope = union(granted, asked)
   const isOffline = scope !== undefined && texts(known).includes("offline_access")
   return isOffline ? union(scope, "offline_access") : scope

@@ -6,24 +6,17 @@ import { createPrivateKey } from "node:crypto"
 import {
   type AddClientAuthentication,
   type AuthorizationServerMetadata,
-  checkResourceAllowed,
   createPrivateKeyJwtAuth,
-  discoverAuthorizationServerMetadata,
-  discoverOAuthProtectedResourceMetadata,
   exchangeAuthorization,
   extractWWWAuthenticateParams,
   type FetchLike,
   fetchToken,
-  IssuerMismatchError,
   type OAuthClientInformationMixed,
-  type OAuthProtectedResourceMetadata,
   type OAuthTokens,
   refreshAuthorization,
   registerClient,
   RegistrationRejectedError,
-  resourceUrlFromServerUrl,
   startAuthorization,
-  validateAuthorizationResponseIssuer,
   validateClientMetadataUrl
 } from "@modelcontextprotocol/client"
 import * as Effect from "effect/Effect"
@@ -32,11 +25,14 @@ import { reveal } from "../domain/Secrets.js"
 import type { OAuthSettings } from "../domain/ServerConfig.js"
 import type { ClientInfo, Discovery, Pending } from "./Credential.js"
 import type { Wish } from "./Memory.js"
+import { assertFixed, isFromIssuer, isLoopback } from "./endpoints.js"
 import { askedFor } from "./scopes.js"
 import { tokenFetch } from "./tokenFetch.js"
 import { classify, classifyRefresh, OAuthFailure, refused } from "./OAuthFailure.js"
 
-export { ofCode } from "./OAuthFailure.js"
+export { checkLogin, describedBy, endpointsOf } from "./endpoints.js"
+export { ofCode, ofRefusedAddress } from "./OAuthFailure.js"
+export { discover } from "./sdkDiscovery.js"
 
 /** The server names another authorization server than the one that knows us. */
 export const otherIssuer = refused(
@@ -68,92 +64,6 @@ export const ask = (fetch: FetchLike, serverUrl: string): Effect.Effect<Wish> =>
     )
     return { scope: askedFor(scope), resourceMetadataUrl: resourceMetadataUrl?.href }
   }).pipe(Effect.orElseSucceed(() => ({})))
-
-/**
- * Finds the authorization server: through the document the server names or publishes, else on the server itself. What the
- * config says holds where nothing is published.
- */
-export const discover = (
-  fetch: FetchLike,
-  options: {
-    readonly serverUrl: string
-    readonly resourceMetadataUrl?: string | undefined
-    readonly settings: Pick<OAuthSettings, "authorizationUrl" | "tokenUrl">
-  }
-): Effect.Effect<Discovery, OAuthFailure> =>
-  step(async () => {
-    const { resourceMetadataUrl, serverUrl, settings } = options
-    const isConfigured = settings.authorizationUrl !== undefined || settings.tokenUrl !== undefined
-    const { failure, resourceMetadata } = await describeResource(fetch, serverUrl, resourceMetadataUrl)
-    const authorizationServerUrl = resourceMetadata?.authorization_servers?.[0] ?? new URL("/", serverUrl).href
-    const found = await describeServer(fetch, authorizationServerUrl).catch((error) => {
-      if (isConfigured && !(error instanceof IssuerMismatchError)) return undefined
-      throw error
-    })
-    // a document that could not be had just now might have named somebody else
-    if (found === undefined && failure !== undefined && !isConfigured) throw failure
-    const metadata = found ?? fromSettings(settings)
-    const issuer = found?.issuer ?? issuerOf(settings) ?? authorizationServerUrl
-    return {
-      issuer,
-      authorizationServerUrl,
-      ...defined({
-        resourceMetadata: resourceMetadata as Discovery["resourceMetadata"],
-        metadata: metadata as Discovery["metadata"],
-        resource: resourceOf(serverUrl, resourceMetadata)
-      })
-    }
-  })
-
-/** The address that a refusal names may be wrong, and the usual places may be right. */
-const describeResource = async (fetch: FetchLike, serverUrl: string, named: string | undefined) => {
-  let failure: Error | undefined
-  for (const resourceMetadataUrl of named === undefined ? [undefined] : [named, undefined]) {
-    try {
-      const options = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }
-      return { resourceMetadata: await discoverOAuthProtectedResourceMetadata(serverUrl, options, fetch) }
-    } catch (error) {
-      if (error instanceof TypeError) throw error
-      if (error instanceof Error && /^HTTP 5\d\d /.test(error.message)) failure = error
-    }
-  }
-  return { failure, resourceMetadata: undefined }
-}
-
-const describeServer = (fetch: FetchLike, url: string) =>
-  discoverAuthorizationServerMetadata(url, { fetchFn: fetch }).catch((error) => {
-    // a bare host and the same with a slash are one address
-    const isBare = new URL(url).pathname === "/" && !url.endsWith("/")
-    if (isBare && error instanceof IssuerMismatchError && error.received === `${url}/`) {
-      return discoverAuthorizationServerMetadata(`${url}/`, { fetchFn: fetch })
-    }
-    throw error
-  })
-
-const fromSettings = ({ authorizationUrl, tokenUrl }: Pick<OAuthSettings, "authorizationUrl" | "tokenUrl">) =>
-  authorizationUrl === undefined && tokenUrl === undefined
-    ? undefined
-    : {
-        response_types_supported: ["code"],
-        ...defined({
-          authorization_endpoint: authorizationUrl && reveal(authorizationUrl),
-          token_endpoint: tokenUrl && reveal(tokenUrl)
-        })
-      }
-
-const issuerOf = ({ authorizationUrl, tokenUrl }: Pick<OAuthSettings, "authorizationUrl" | "tokenUrl">) => {
-  const url = authorizationUrl ?? tokenUrl
-  return url === undefined || !URL.canParse(reveal(url)) ? undefined : new URL(reveal(url)).origin
-}
-
-/** As the document spells it: some compare it letter by letter. */
-const resourceOf = (serverUrl: string, resourceMetadata: OAuthProtectedResourceMetadata | undefined) => {
-  if (resourceMetadata === undefined) return undefined
-  const { resource } = resourceMetadata
-  const requestedResource = resourceUrlFromServerUrl(serverUrl)
-  if (checkResourceAllowed({ requestedResource, configuredResource: resource })) return resource
-  throw refused("resource_mismatch", "the server describes itself under another address than the one in its config")
-}
 
 const metadataOf = ({ metadata }: Discovery) =>
   metadata === undefined ? {} : { metadata: metadata as unknown as AuthorizationServerMetadata }
@@ -190,7 +100,7 @@ export const register = (
         grant_types: ["authorization_code", "refresh_token"],
         response_types: ["code"],
         token_endpoint_auth_method: methodFor(discovery),
-        application_type: isLoopback(redirectUri) ? "native" : "web"
+        application_type: isNative(redirectUri) ? "native" : "web"
       },
       fetchFn: fetch
     }).catch((error) => {
@@ -224,8 +134,7 @@ const methodFor = ({ metadata }: Discovery): string => {
   return ["client_secret_basic", "client_secret_post"].find((method) => offered.includes(method)) ?? "none"
 }
 
-const isLoopback = (uri: string): boolean =>
-  !/^https?:/.test(uri) || ["localhost", "127.0.0.1", "[::1]"].includes(new URL(uri).hostname)
+const isNative = (uri: string): boolean => !/^https?:/.test(uri) || isLoopback(new URL(uri).hostname)
 
 const informationOf = ({ authMethod, clientId, clientSecret }: ClientInfo): OAuthClientInformationMixed => ({
   client_id: clientId,
@@ -261,14 +170,18 @@ const algorithmOf = (pem: string): string => {
   }
 }
 
-const authenticated = (settings: OAuthSettings, client: ClientInfo, discovery: Discovery) => ({
-  ...metadataOf(discovery),
-  clientInformation: informationOf(client),
-  ...defined({ resource: discovery.resource, addClientAuthentication: proofOf(settings, client) })
-})
+const authenticated = (settings: OAuthSettings, client: ClientInfo, discovery: Discovery) => {
+  assertFixed(settings, discovery)
+  return {
+    ...metadataOf(discovery),
+    clientInformation: informationOf(client),
+    ...defined({ resource: discovery.resource, addClientAuthentication: proofOf(settings, client) })
+  }
+}
 
 // --- logging in -----------------------------------------------------------------------------------------------------
 
+/** Begins a login with endpoints that were checked. */
 export const begin = (
   discovery: Discovery,
   options: {
@@ -280,55 +193,42 @@ export const begin = (
 ): Effect.Effect<{ readonly authorizationUrl: string; readonly codeVerifier: string }, OAuthFailure> =>
   step(async () => {
     const { client, redirectUri, scope, state } = options
-    if (discovery.metadata !== undefined && discovery.metadata.authorization_endpoint === undefined) {
-      throw refused("incompatible_server", `there is no address to log in at; set "oauth": { "authorizationUrl": … }`)
-    }
+    // the SDK would look once more at what was decided already, and knows nothing of "assumePkce"
+    const { code_challenge_methods_supported: _, ...rest } = discovery.metadata ?? {}
     const { authorizationUrl, codeVerifier } = await startAuthorization(discovery.authorizationServerUrl, {
-      ...metadataOf(discovery),
+      ...metadataOf(discovery.metadata === undefined ? discovery : { ...discovery, metadata: rest }),
       clientInformation: informationOf(client),
       redirectUrl: redirectUri,
       state,
       ...defined({ scope, resource: discovery.resource })
     })
-    // it is handed to a browser: nothing that a browser would do other things with
-    if (
-      authorizationUrl.protocol !== "https:" &&
-      !(authorizationUrl.protocol === "http:" && isLoopback(authorizationUrl.href))
-    ) {
-      throw refused(
-        "insecure_authorization_endpoint",
-        "the address to log in at is not encrypted, so nobody is sent there"
-      )
-    }
     return { authorizationUrl: authorizationUrl.href, codeVerifier }
   })
 
 /** Whether an answer that came by way of the browser is from the authorization server it was asked of. */
-export const checkIssuer = ({ discovery }: Pending, iss: string | undefined): Effect.Effect<void, OAuthFailure> =>
-  Effect.try({
-    try: () =>
-      validateAuthorizationResponseIssuer({
-        iss,
-        expectedIssuer: discovery.metadata?.issuer as string | undefined,
-        issParameterSupported: discovery.metadata?.authorization_response_iss_parameter_supported === true
-      }),
-    catch: classify
-  })
+export const checkIssuer = (pending: Pending, answers: ReadonlyArray<string>): Effect.Effect<void, OAuthFailure> =>
+  isFromIssuer(pending, answers) ? Effect.void : otherAnswer
+
+const otherAnswer = refused(
+  "issuer_mismatch",
+  `the answer is not from the authorization server that the login was begun with, so its code was not used; if that server has another name than its address, set "oauth": { "issuer": … }`
+)
 
 export const exchange = (
   fetch: FetchLike,
   settings: OAuthSettings,
   { clientInfo, codeVerifier, discovery, redirectUri }: Pending,
-  answer: { readonly code: string; readonly iss?: string | undefined }
+  code: string
 ): Effect.Effect<Granted, OAuthFailure> =>
   step(async () =>
     granted(
       await exchangeAuthorization(discovery.authorizationServerUrl, {
         ...authenticated(settings, clientInfo, discovery),
-        authorizationCode: answer.code,
+        authorizationCode: code,
         codeVerifier,
         redirectUri,
-        ...defined({ iss: answer.iss }),
+        // it was checked before, and the SDK checks it once more
+        ...defined({ iss: discovery.metadata?.issuer as string | undefined }),
         fetchFn: tokenFetch(fetch)
       })
     )

@@ -33,6 +33,8 @@ export interface ToolRef {
 
 export interface Reach {
   readonly kind: "running" | "standalone"
+  /** Where the supervisor was started: it decides which project it works in. */
+  readonly cwd: string
   readonly servers: Do<ReadonlyArray<ServerSnapshot>>
   readonly server: (name: string) => Do<ServerSnapshot>
   /** The current value first, then each change. */

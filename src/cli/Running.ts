@@ -89,6 +89,7 @@ export const make = (daemon: Daemon, host: ReturnType<typeof hostOf>): Effect.Ef
 
     return {
       kind: "running",
+      cwd: daemon.sources.cwd,
       servers,
       server: (name) => of(name, client.servers.get),
       changes,

@@ -15,6 +15,7 @@ import type * as ServerConfig from "../domain/ServerConfig.js"
 import { allowsLogin, decode } from "../domain/ServerConfig.js"
 import * as McpSupervisor from "../McpSupervisor.js"
 import { waitingFor } from "./ending.js"
+import * as FirstOutcomes from "./firstOutcomes.js"
 import type { Login, Reach } from "./Reach.js"
 import { hostOf } from "./host.js"
 import { Screen } from "./Screen.js"
@@ -33,30 +34,30 @@ export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, In
     const { desired } = loaded
     const { note, noteStyle } = yield* Screen
     for (const line of problemLines(loaded, noteStyle)) yield* note(line)
-    const all = Object.entries(desired.servers ?? {})
+    const entries = Object.entries(desired.servers ?? {})
     const servers =
       only === undefined
         ? desired.servers
-        : Object.fromEntries(all.map(([name, entry]) => [name, only(name) ? entry : switchedOff(entry)]))
+        : Object.fromEntries(entries.map(([name, entry]) => [name, only(name) ? entry : switchedOff(entry)]))
     const options = { ...desired, servers, roots: [host.cwd], stateDir: host.stateDir }
     const context = yield* Layer.build(McpSupervisor.layerNode(options))
     const supervisor = Context.get(context, McpSupervisor.McpSupervisor)
     const auth = Context.get(context, McpAuth)
     yield* waitingFor(supervisor.changes)
 
-    /** A server of the name has settled, or is waited for no longer. */
-    const settled = (name?: string) =>
-      Effect.ignore(supervisor.awaitSettled({ servers: name === undefined ? undefined : [name] }))
-    const once = yield* Effect.cached(settled())
+    const outcomes = FirstOutcomes.make(supervisor, note)
+    const all = yield* Effect.cached(outcomes.all)
+    const settled = (name?: string) => (name === undefined ? outcomes.every : Effect.ignore(outcomes.one(name)))
 
-    const remotes = all.flatMap(([name, entry]) => (isLoginable(name, entry) ? [name] : []))
+    const remotes = entries.flatMap(([name, entry]) => (isLoginable(name, entry) ? [name] : []))
 
     const reach: Reach = {
       kind: "standalone",
-      servers: Effect.zipRight(once, supervisor.servers),
-      server: (name) => Effect.zipRight(settled(name), supervisor.server(name)),
+      cwd: host.cwd,
+      servers: all,
+      server: outcomes.one,
       changes: supervisor.changes,
-      catalog: Effect.zipRight(once, supervisor.catalog),
+      catalog: Effect.zipRight(all, supervisor.catalog),
       call: (tool, args, onProgress) =>
         Effect.zipRight(
           settled(tool.server),
@@ -70,28 +71,28 @@ export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, In
       restart: supervisor.restart,
       disconnect: supervisor.disconnect,
       reload: Effect.flatMap(ConfigFiles.load(host), (now) => supervisor.reconcile(now.desired)),
-      logins: Effect.zipRight(
-        once,
-        Effect.forEach(remotes, (server) =>
-          Effect.all({ login: auth.status(server), snapshot: supervisor.server(server) }).pipe(
-            Effect.map(({ login, snapshot }): Login => ({ server, login, status: snapshot.status }))
-          )
+      logins: Effect.flatMap(all, (snapshots) => {
+        const statuses = new Map(snapshots.map(({ name, status }) => [name, status]))
+        return Effect.forEach(
+          remotes.filter((server) => statuses.has(server)),
+          (server) =>
+            Effect.map(auth.status(server), (login): Login => ({ server, login, status: statuses.get(server)! }))
         )
-      ),
+      }),
       startLogin: auth.startLogin,
       finishLogin: auth.finishLogin,
       logout: auth.logout,
       logs: (name, follow) => (follow ? supervisor.logs(name) : untilQuiet(settled(name), supervisor.logs(name))),
       events: ({ follow, replay }) => {
         const events = replay ? supervisor.eventsFrom(1) : supervisor.events
-        return follow ? events : untilQuiet(once, events)
+        return follow ? events : untilQuiet(all, events)
       }
     }
     return reach
   })
 
 /** What is there once all is settled. */
-const untilQuiet = <A, E>(settled: Effect.Effect<void>, stream: Stream.Stream<A, E>): Stream.Stream<A, E> =>
+const untilQuiet = <A, E>(settled: Effect.Effect<unknown>, stream: Stream.Stream<A, E>): Stream.Stream<A, E> =>
   Stream.unwrap(Effect.as(settled, Stream.interruptAfter(stream, "50 millis")))
 
 const switchedOff = (entry: ServerConfig.Input): ServerConfig.Input => ({ ...entry, enabled: false })

@@ -2,6 +2,7 @@
  * A config entry from the words of a command.
  */
 import type * as ServerConfig from "../domain/ServerConfig.js"
+import { excerpt } from "../domain/excerpt.js"
 import { pairs } from "./pairs.js"
 
 export interface Words {
@@ -33,11 +34,12 @@ export const entryOf = (words: Words): Made => {
   if (ways > 1) return wrong("give one of --url, --command and -- command…")
   if (args.length > 0 && command === undefined) return wrong("--args goes with --command")
   const env = pairs(words.env)
-  if (env._tag === "NoPair") return wrong(`--env "${env.word.replace(/=.*$/s, "")}" is no variable: write KEY=VALUE`)
-  if (env._tag === "Twice") return wrong(`--env ${env.key} is given twice`)
+  if (env._tag === "NoPair")
+    return wrong(`--env "${excerpt(env.word.replace(/=.*$/s, ""))}" is no variable: write KEY=VALUE`)
+  if (env._tag === "Twice") return wrong(`--env ${excerpt(env.key)} is given twice`)
   const headers = pairs(words.header.map(headerPair), (name) => name.toLowerCase())
   if (headers._tag === "NoPair") return wrong("a --header is written NAME=VALUE or 'NAME: VALUE'")
-  if (headers._tag === "Twice") return wrong(`--header ${headers.key} is given twice`)
+  if (headers._tag === "Twice") return wrong(`--header ${excerpt(headers.key)} is given twice`)
   if (ways === 0) return { _tag: "Open" }
   if (url !== undefined) return remote(words, url, headers.values)
   if (words.header.length > 0) return wrong("--header is for servers with a --url")

@@ -4,6 +4,7 @@
 import * as Data from "effect/Data"
 import * as Predicate from "effect/Predicate"
 import { EditRefused } from "../domain/Errors.js"
+import { excerpt } from "../domain/excerpt.js"
 
 /** The words make no sense together. */
 export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly message: string }> {}
@@ -38,5 +39,7 @@ export const exitCodeOf = (error: unknown): number => {
 /** One sentence or more for people; every issue of a config on a line of its own. */
 export const describe = (error: unknown): string => {
   if (!Predicate.hasProperty(error, "message") || typeof error.message !== "string") return String(error)
-  return error.message === "" && Predicate.hasProperty(error, "_tag") ? String(error._tag) : error.message
+  // no path is longer than this: a longer word was given to us
+  const message = error.message.replace(/\S{4097,}/g, excerpt)
+  return message === "" && Predicate.hasProperty(error, "_tag") ? String(error._tag) : message
 }

@@ -1,6 +1,7 @@
 /**
  * Help, as text for a terminal of some width.
  */
+import { largest } from "../domain/extremes.js"
 import { type Argument, type Group, kebab, type Option, type Spec, shared } from "./spec.js"
 import type { Style } from "./style.js"
 import { wrap } from "./table.js"
@@ -18,7 +19,10 @@ const groups: ReadonlyArray<readonly [Group, string]> = [
 
 /** All commands. */
 export const overview = (specs: ReadonlyArray<Spec>, style: Style, width: number): string => {
-  const longest = Math.max(...specs.map((spec) => usageOf(spec, false).length))
+  const longest = largest(
+    specs.map((spec) => usageOf(spec, false).length),
+    0
+  )
   const sections = groups.flatMap(([group, title]) => {
     const members = specs.filter((spec) => spec.group === group)
     const rows = members.map((spec) => row(usageOf(spec, false), spec.summary, Math.min(longest, 30), style, width))
@@ -45,7 +49,13 @@ export const page = (spec: Spec, style: Style, width: number): string => {
     ...args.map(({ value }) => `<${value}>`),
     ...[...own, ...Object.entries(shared)].map(([key, option]) => optionLabel(key, option))
   ]
-  const column = Math.min(Math.max(...labels.map((label) => label.length)), 28)
+  const column = Math.min(
+    largest(
+      labels.map((label) => label.length),
+      0
+    ),
+    28
+  )
   const optionRows = (options: ReadonlyArray<readonly [string, Option]>) =>
     options.map(([key, option]) => row(optionLabel(key, option), optionSummary(option), column, style, width))
   const section = (title: string, rows: ReadonlyArray<string>) =>

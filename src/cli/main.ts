@@ -3,6 +3,8 @@
  * request: for those, nothing else is loaded. Everything else is `program.ts`.
  */
 import { statSync } from "node:fs"
+import { isAbsolute } from "node:path"
+import { excerpt } from "../domain/excerpt.js"
 import { version } from "../domain/version.js"
 import { script, shells } from "./completions.js"
 import { overview, page, usageOf } from "./help.js"
@@ -62,9 +64,20 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
       }
       if (typeof input.cwd === "string" && !isDirectory(input.cwd)) {
         stderr.write(
-          `${styleFor(stderr.isTTY, process.env).bad("error:")} --cwd ${input.cwd}: there is no such directory\n`
+          `${styleFor(stderr.isTTY, process.env).bad("error:")} --cwd ${excerpt(input.cwd)}: there is no such directory\n`
         )
         return 2
+      }
+      if (input.cwd === undefined && !hasWorkingDirectory()) {
+        const advice = "change to a directory that exists, or give --cwd DIR"
+        stderr.write(
+          `${styleFor(stderr.isTTY, process.env).bad("error:")} the working directory was removed; ${advice}\n`
+        )
+        return 1
+      }
+      const { HOME: home = "" } = process.env
+      if (home !== "" && !isAbsolute(home) && process.platform !== "win32") {
+        stderr.write(`HOME is ignored because it is not an absolute path: ${JSON.stringify(excerpt(home))}\n`)
       }
       const body = command === "list" && input.json === true ? await quickList(input) : undefined
       if (body !== undefined) {
@@ -74,6 +87,15 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
       const program = await import("./program.js")
       return program.run(command, input)
     }
+  }
+}
+
+const hasWorkingDirectory = (): boolean => {
+  try {
+    process.cwd()
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -7,9 +7,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import { CredentialStore } from "../auth/CredentialStore.js"
+import * as Clients from "../auth/clients.js"
 import * as OAuthFetch from "../auth/oauthFetch.js"
-import { subjectOf, tokensOf } from "../auth/Subject.js"
+import { policyOf, type Subject, subjectOf, tokensOf } from "../auth/Subject.js"
 import * as HttpClient from "../connection/HttpClient.js"
+import { AddressRefused } from "../connection/OutboundGuard.js"
 import { reveal, scrub } from "../domain/Secrets.js"
 import { type Remote, secrets } from "../domain/ServerConfig.js"
 import { version } from "../domain/version.js"
@@ -42,12 +44,14 @@ const steps = (name: string, config: Remote, onStep: (step: Step) => Effect.Effe
       return
     }
     const pool = yield* HttpClient.pool
-    const client = yield* pool.client(name, config.caFile)
-    const fetch = OAuthFetch.make(client, `mcp-supervisor/${version}`, timeoutMs)
+    const client = yield* pool.guarded(name, config.caFile, policyOf(subject))
+    const oauth = yield* Effect.promise(() => import("../auth/sdkOAuth.js"))
+    const fetch = once(OAuthFetch.make(client, `mcp-supervisor/${version}`, timeoutMs))
     const ask = (url: string, init?: RequestInit) =>
-      Effect.tryPromise({ try: async () => answerOf(await fetch(url, init)), catch: problemOf }).pipe(
-        Effect.catchAll((problem): Effect.Effect<Answer> => Effect.succeed({ problem }))
-      )
+      Effect.tryPromise({
+        try: async () => answerOf(await fetch(url, init)),
+        catch: (error) => problemOf(oauth, error)
+      }).pipe(Effect.catchAll((problem): Effect.Effect<Answer> => Effect.succeed({ problem })))
     const url = reveal(config.url)
 
     const first = yield* ask(url, greeting)
@@ -72,9 +76,13 @@ const steps = (name: string, config: Remote, onStep: (step: Step) => Effect.Effe
       }
     }
 
-    const issuer = list(resource?.authorization_servers)[0] ?? new URL("/", url).href
+    const issuer = oauth.describedBy(subject.settings, url, list(resource?.authorization_servers))
     let metadata: Fields | undefined
-    for (const each of issuerUrls(issuer)) {
+    if (issuer === undefined) {
+      const detail = "not asked for metadata: the config names the endpoints beside a secret, and no others are used"
+      yield* onStep({ phase: "authorization", ok: true, detail })
+    }
+    for (const each of issuer === undefined ? [] : issuerUrls(issuer)) {
       const answer = yield* ask(each)
       yield* onStep({ phase: "authorization", ok: isFine(answer), detail: `GET ${each}: ${said(answer)}` })
       if (isFine(answer) && answer.fields !== undefined) {
@@ -83,10 +91,15 @@ const steps = (name: string, config: Remote, onStep: (step: Step) => Effect.Effe
       }
     }
     const configured = subject.settings.authorizationUrl !== undefined
-    if (metadata === undefined && configured) {
+    if (issuer !== undefined && metadata === undefined && configured) {
       yield* onStep({ phase: "authorization", ok: true, detail: "nothing published; the config says where to log in" })
     }
 
+    const challenged = challengeUrl(first.challenge)
+    const named = challenged !== undefined && URL.canParse(challenged) ? challenged : undefined
+    if (first.status === 401 || metadata !== undefined) {
+      yield* onStep(yield* decision(oauth, fetch, client.inspect, subject, named))
+    }
     yield* onStep(registration(metadata, subject.settings.clientId !== undefined))
     const scopes = list(resource?.scopes_supported).concat(list(metadata?.scopes_supported))
     const wanted = subject.settings.scope ?? challengeScope(first.challenge)
@@ -111,6 +124,42 @@ const steps = (name: string, config: Remote, onStep: (step: Step) => Effect.Effe
     Effect.catchAll((error) => onStep({ phase: "network", ok: false, detail: error.message }))
   )
 
+type OAuth = typeof import("../auth/sdkOAuth.js")
+type FetchLike = ReturnType<typeof OAuthFetch.make>
+
+/** Whether a login may begin, by the same decisions that a login makes. */
+const decision = (
+  oauth: OAuth,
+  fetch: FetchLike,
+  inspect: HttpClient.GuardedClient["inspect"],
+  subject: Subject,
+  resourceMetadataUrl: string | undefined
+): Effect.Effect<Step> =>
+  Effect.gen(function* () {
+    const { serverUrl, settings } = subject
+    const discovery = yield* oauth.discover(fetch, { serverUrl, settings, resourceMetadataUrl })
+    const registers = Clients.given(subject, oauth, discovery) === undefined
+    yield* oauth.checkLogin(discovery, { settings, registers, inspect })
+    const { authorization, token } = oauth.endpointsOf(discovery)
+    const page = settings.grant === "client_credentials" ? "" : `page ${authorization}, `
+    return { phase: "login", ok: true, detail: `${page}tokens from ${token}, issuer ${discovery.issuer}` }
+  }).pipe(
+    Effect.catchAll(({ detail, reason }) =>
+      Effect.succeed({ phase: "login", ok: false, detail: `${reason}: ${detail}` })
+    )
+  )
+
+/** Each document is asked for once: it is shown, and then decides. */
+const once = (fetch: FetchLike): FetchLike => {
+  const answers = new Map<string, Promise<Response>>()
+  return async (url, init) => {
+    if (init?.method === "POST") return fetch(url, init)
+    const answer = answers.get(String(url)) ?? fetch(url, init)
+    answers.set(String(url), answer)
+    return (await answer).clone()
+  }
+}
+
 const greeting: RequestInit = {
   method: "POST",
   headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
@@ -132,7 +181,8 @@ const answerOf = async (response: Response): Promise<Answer> => {
   }
 }
 
-const problemOf = (error: unknown): string => {
+const problemOf = (oauth: OAuth, error: unknown): string => {
+  if (error instanceof AddressRefused) return oauth.ofRefusedAddress(error).detail
   const cause = error instanceof Error ? error.cause : undefined
   if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string") return cause.code
   return "no answer"

@@ -1,6 +1,7 @@
 /**
  * From words to the input of one command. Strict: a word that is not understood is a mistake, never a value for something else.
  */
+import { excerpt } from "../domain/excerpt.js"
 import { nearest } from "../domain/nearest.js"
 import { type Argument, type Option, optionsOf, type Spec, shared, kebab } from "./spec.js"
 
@@ -25,12 +26,15 @@ export const parse = (specs: ReadonlyArray<Spec>, words: ReadonlyArray<string>):
   if (command === undefined) {
     if (own.includes("--version") || own.includes("-V")) return { _tag: "Version" }
     if (own.includes("--help") || own.includes("-h")) return { _tag: "Help" }
-    return { _tag: "Wrong", message: own.length === 0 ? "a command is missing" : `${own[0]} is no command` }
+    return { _tag: "Wrong", message: own.length === 0 ? "a command is missing" : `${excerpt(own[0]!)} is no command` }
   }
   const known = specs.map(({ name }) => name)
   const unknown = (name: string): Parsed => {
     const meant = nearest(name, [...known, "help"])
-    return { _tag: "Wrong", message: `there is no command "${name}"${meant ? `; did you mean "${meant}"?` : ""}` }
+    return {
+      _tag: "Wrong",
+      message: `there is no command "${excerpt(name)}"${meant ? `; did you mean "${meant}"?` : ""}`
+    }
   }
   if (command === "help") {
     const about = rest.find((word) => !word.startsWith("-"))
@@ -80,7 +84,7 @@ const read = (spec: Spec, words: ReadonlyArray<string>): Readonly<Record<string,
     const word = words[index]!
     if (word === "--") {
       const others = words.slice(index + 1)
-      if (spec.rest === undefined) plain.push(...others)
+      if (spec.rest === undefined) for (const other of others) plain.push(other)
       else rest = others
       break
     }
@@ -149,7 +153,7 @@ const lookUp = (options: Options, word: string) => {
 const unknownOption = (word: string, options: Options): string => {
   const name = word.replace(/^-+/, "").replace(/=.*$/s, "")
   const meant = nearest(name, options.keys())
-  return `there is no option ${word.replace(/=.*$/s, "")}${meant === undefined ? "" : `; did you mean --${meant}?`}`
+  return `there is no option ${excerpt(word.replace(/=.*$/s, ""))}${meant === undefined ? "" : `; did you mean --${meant}?`}`
 }
 
 const optionValues = (options: Options, given: ReadonlyMap<string, ReadonlyArray<string>>) =>
@@ -201,7 +205,7 @@ const argumentValues = (spec: Spec, plain: ReadonlyArray<string>): Readonly<Reco
     if (value !== undefined && argument.choices !== undefined) oneOf(`<${argument.value}>`, value, argument.choices)
     return [key, value]
   })
-  if (left.length > 0) throw new Wrong(`"${left[0]}" is one word too many`)
+  if (left.length > 0) throw new Wrong(`"${excerpt(left[0]!)}" is one word too many`)
   return Object.fromEntries(values)
 }
 

@@ -14,6 +14,7 @@ import * as Connector from "../connection/Connector.js"
 import * as FileChildLedger from "../connection/FileChildLedger.js"
 import * as Errors from "../domain/Errors.js"
 import { nearest } from "../domain/nearest.js"
+import * as Secrets from "../domain/Secrets.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
 import { CommandFailed } from "./failure.js"
@@ -71,11 +72,13 @@ export const probe = (
 ): Effect.Effect<Report> =>
   Effect.gen(function* () {
     const steps: Array<Step> = []
+    // what a server lists may repeat what it was given
+    const scrub = Secrets.scrub(ServerConfig.secrets(config))
     let from = yield* Clock.currentTimeMillis
     const done = (phase: string, ok: boolean, detail: string) =>
       Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        const step = { phase, ok, ms: now - from, detail }
+        const step = { phase, ok, ms: now - from, detail: scrub(detail) }
         from = now
         steps.push(step)
         yield* onStep(step)
@@ -140,7 +143,7 @@ export const probe = (
     const advice = usable
       ? praise(name, tools)
       : `${name} connects but does not answer a ping: it may hang; see its log`
-    return { server: name, usable, steps, advice }
+    return { server: name, usable, steps, advice: scrub(advice) }
   }).pipe(
     Effect.scoped,
     Effect.provide(

@@ -8,9 +8,14 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
+import * as FairScheduler from "../system/FairScheduler.js"
 import { describe, exitCodeOf } from "./failure.js"
+import { hostOf } from "./host.js"
+import * as StartReport from "./startReport.js"
 import * as Screen from "./Screen.js"
 import { onSignals } from "./signals.js"
+import type { Shared } from "./spec.js"
+import * as StateDirectory from "../system/stateDirectory.js"
 
 type Run = (input: never) => Effect.Effect<number | void, unknown, Screen.Screen>
 
@@ -51,10 +56,17 @@ export const run = async (name: string, input: Readonly<Record<string, unknown>>
   const command = await commands[name]!()
   const program = Effect.gen(function* () {
     const screen = yield* Screen.make(process)
-    const outcome = yield* command.run(input as never).pipe(
+    const outcome = yield* checkStateDir(input).pipe(
+      Effect.zipRight(command.run(input as never)),
       Effect.provideService(Screen.Screen, screen),
       Effect.catchAll((error) =>
-        Effect.as(screen.note(`${screen.noteStyle.bad("error:")} ${describe(error)}`), exitCodeOf(error))
+        Effect.as(
+          Effect.zipRight(
+            screen.note(`${screen.noteStyle.bad("error:")} ${describe(error)}`),
+            StartReport.send(describe(error))
+          ),
+          exitCodeOf(error)
+        )
       ),
       Effect.catchAllDefect((defect) =>
         Effect.as(screen.note(`unexpected failure, please report it: ${String(defect)}`), 1)
@@ -64,7 +76,8 @@ export const run = async (name: string, input: Readonly<Record<string, unknown>>
     )
     return outcome ?? 0
   }).pipe(Effect.provide(log()))
-  const fiber = Effect.runFork(program)
+  // a signal is heard, whatever thousands of servers do
+  const fiber = Effect.runFork(program, { scheduler: FairScheduler.make() })
   const signals = onSignals(fiber)
   const exit = await Effect.runPromise(Fiber.await(fiber))
   signals.end()
@@ -78,6 +91,10 @@ export const run = async (name: string, input: Readonly<Record<string, unknown>>
     }
   })
 }
+
+/** Before anything else: what the directory says decides which programs run. */
+const checkStateDir = (input: Readonly<Record<string, unknown>>) =>
+  Effect.suspend(() => StateDirectory.check(hostOf(input as unknown as Shared).stateDir))
 
 /** Our own log is for those who look for a fault: errors only, unless `MCP_SUPERVISOR_LOG` asks for more. */
 const log = () => {

@@ -2,12 +2,13 @@
  * `list --json` of a running supervisor, in one request and without anything that takes time to load. Where there is any doubt
  * about who runs and for whom, there is no answer here, and the command goes the long way.
  */
-import { readFileSync } from "node:fs"
+import { statSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { surroundings } from "../config/Host.js"
 import { describe, same, type Sources } from "../config/sources.js"
 import { revision } from "../control/revision.js"
+import { readOwnSync, unsafeOwner } from "../system/ownership.js"
 
 export const listed = async (input: Readonly<Record<string, unknown>>): Promise<string | undefined> => {
   if (input.standalone === true) return undefined
@@ -18,10 +19,11 @@ export const listed = async (input: Readonly<Record<string, unknown>>): Promise<
       readonly stateDir?: string
     }
     const where = surroundings({ cwd, files: config, stateDir })
-    const daemon = JSON.parse(readFileSync(join(where.stateDir, "daemon.json"), "utf8")) as Daemon
+    if (unsafeOwner(statSync(where.stateDir)) !== undefined) return undefined
+    const daemon = JSON.parse(readOwnSync(join(where.stateDir, "daemon.json"))) as Daemon
     if (daemon.version !== 1 || daemon.api !== revision || daemon.socket === undefined || daemon.isEnding)
       return undefined
-    const token = readFileSync(join(where.stateDir, "control-token"), "utf8").trim()
+    const token = readOwnSync(join(where.stateDir, "control-token")).trim()
     if (!same(describe(where, token), daemon.sources, where)) return undefined
     return await get(daemon.socket, token)
   } catch {

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { leave } from "./leave.js"
+import { some } from "./some.js"
 
 const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
@@ -42,10 +43,7 @@ export const onSignals = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Signals 
       code = codes[signal]
       const tell = () => {
         const names = waitingFor()
-        const whom =
-          names.length === 0
-            ? ""
-            : `: waiting for ${names.slice(0, 5).join(", ")}${names.length > 5 ? ` and ${names.length - 5} more` : ""}`
+        const whom = names.length === 0 ? "" : `: waiting for ${some(names)}`
         say(`stopping${whom} (again to kill at once)`)
       }
       timers.push(

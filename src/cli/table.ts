@@ -2,6 +2,8 @@
  * Text in columns that fit the width there is.
  */
 
+import { largest } from "../domain/extremes.js"
+import { revealHidden } from "./invisible.js"
 import { plain, type Style } from "./style.js"
 
 /** One cell: what it says, and how that is coloured once it has its width. */
@@ -18,10 +20,10 @@ export interface Column {
 
 const gap = 2
 
-/** Control characters a server may have put into its texts would move the cursor. */
+/** One line without control characters, which would move the cursor, and with hidden characters made visible. */
 export const oneLine = (text: string): string =>
   // oxlint-disable-next-line no-control-regex
-  text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "�")
+  revealHidden(text.replace(/[^\S\ufeff]+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "�"))
 
 /**
  * The same for a text of several lines, in which tabs stay. Of colours those stay that we use ourselves, where there are any:
@@ -35,7 +37,8 @@ export const harmless = (text: string, style: Style): string => {
     isPainted = true
     return colour
   })
-  return isPainted ? `${clean}\u001b[0m` : clean
+  const shown = revealHidden(clean)
+  return isPainted ? `${shown}\u001b[0m` : shown
 }
 
 // oxlint-disable-next-line no-control-regex
@@ -43,10 +46,18 @@ const harmful = /(\u001b\[[0-9;]{0,32}m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009
 
 const ours = /\[(?:0?|[12]|22|3[1236]|39)m$/
 
-/** Exact JSON without a character that a terminal could take for a command. */
+/** Exact JSON in which control characters and hidden characters are escaped. */
 export const visible = (json: string): string =>
   // oxlint-disable-next-line no-control-regex
-  json.replace(/[\u007f-\u009f]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`)
+  revealHidden(json.replace(/[\u007f-\u009f]/g, escapeUnits), (codePoint) =>
+    escapeUnits(String.fromCodePoint(codePoint))
+  )
+
+const escapeUnits = (text: string): string =>
+  text
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("")
 
 /** How many columns of a terminal a text takes: some characters take two, some none. */
 export const widthOf = (text: string): number => {
@@ -89,7 +100,10 @@ export const table = (
 ): ReadonlyArray<string> => {
   const cells = rows.map((row) => row.map((cell) => ({ ...cell, text: oneLine(cell.text) })))
   const wanted = columns.map(({ title }, index) =>
-    Math.max(widthOf(title), ...cells.map((row) => widthOf(row[index]?.text ?? "")))
+    largest(
+      cells.map((row) => widthOf(row[index]?.text ?? "")),
+      widthOf(title)
+    )
   )
   const isCut = options.width !== undefined
   const widths = isCut ? fitted(columns, wanted, options.width) : wanted.map((each) => Math.min(each, widest))
@@ -122,7 +136,10 @@ export const fitted = (
         .filter(({ each, index }) => each > least && (columns[index]!.flexible ?? false) === isFlexible)
       if (candidates.length === 0) break
       const widest = candidates.reduce((best, next) => (next.each > best.each ? next : best))
-      const second = Math.max(least, ...candidates.filter((each) => each !== widest).map(({ each }) => each))
+      const second = largest(
+        candidates.filter((each) => each !== widest).map(({ each }) => each),
+        least
+      )
       const take = Math.min(excess, Math.max(1, widest.each - second))
       widths[widest.index] = widest.each - take
       excess -= take

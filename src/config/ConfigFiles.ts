@@ -18,16 +18,20 @@ import * as Follow from "./follow.js"
 import { type Host, surroundings } from "./Host.js"
 import type { LayerKind } from "./Layer.js"
 import * as Import from "./importFrom.js"
+import * as ImportInto from "./importInto.js"
 import * as Load from "./load.js"
 import * as Organisation from "./Organisation.js"
 import * as Trust from "./trust.js"
+import * as Workspace from "./Workspace.js"
 
 export { type Client, clients } from "./clients.js"
 export type { Edited } from "./edit.js"
 export type { ExplainedServer, ExplainedValue, Explanation } from "./explain.js"
 export type { Host } from "./Host.js"
-export type { Imported } from "./importFrom.js"
+export type { Imported, ImportedServer } from "./importFrom.js"
+export type { Destination, ImportOptions } from "./importInto.js"
 export type { LayerKind } from "./Layer.js"
+export type { Review, Reviewed, ReviewedFile, ReviewedPart, ReviewedServer } from "./trust.js"
 
 /**
  * @since 0.1.0
@@ -58,6 +62,23 @@ export interface Loaded {
   readonly diagnostics: ReadonlyArray<Diagnostic>
   /** Files of others (the project, the organisation) that are no use and were left out. */
   readonly problems: ReadonlyArray<InvalidConfig>
+  readonly workspace: WorkspaceUse
+}
+
+/**
+ * Where the user's own servers run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface WorkspaceUse {
+  /** The project's directory: the root of the repository, or the working directory outside of one. */
+  readonly directory: string
+  readonly isTrusted: boolean
+  /** The user's own local servers that are enabled and set no `cwd`. */
+  readonly servers: ReadonlyArray<string>
+  /** Where they run: the project's directory if it is trusted, otherwise the user's home. */
+  readonly runsIn: string
 }
 
 /**
@@ -76,7 +97,13 @@ export const load = (options: Options = {}): Effect.Effect<Loaded, InvalidConfig
       untrusted: [...content.servers.keys()].filter((name) => !isTrusted(name))
     })),
     diagnostics: found.diagnostics,
-    problems: found.broken.size === 0 ? [] : [Load.rejection(found.broken.values())]
+    problems: found.broken.size === 0 ? [] : [Load.rejection(found.broken.values())],
+    workspace: {
+      directory: found.workspace.directory,
+      isTrusted: found.workspace.isTrusted,
+      servers: Load.inUserDirectory(found),
+      runsIn: Workspace.userDirectory(found.workspace)
+    }
   }))
 
 const snapshot = (options: Options): Effect.Effect<Load.Snapshot, InvalidConfig> =>
@@ -179,6 +206,20 @@ export const add = (
   })
 
 /**
+ * The file that {@link add} would write a new server to, and whether it is a project's.
+ *
+ * @since 0.1.0
+ * @category editing
+ */
+export const newServerFile = (
+  options: EditOptions = {}
+): Effect.Effect<{ readonly file: string; readonly isProject: boolean }> =>
+  Effect.suspend(() => {
+    const { target, where } = placeOf(options)
+    return Effect.map(Edit.newServerTarget(where, target), ({ file, isProject }) => ({ file, isProject }))
+  })
+
+/**
  * Takes a server out of the highest file that has it. `alsoIn` names those that still do.
  *
  * @since 0.1.0
@@ -223,37 +264,95 @@ const turn = (name: string, enabled: boolean, options: EditOptions) =>
   })
 
 /**
- * Approves of what the project's files say now, or of what one of them says. It holds for each server until its entry changes.
+ * Where the user's own servers run that set no `cwd`: the project's directory if it is trusted, otherwise the user's home.
  *
  * @since 0.1.0
  * @category trust
  */
-export const trust = (
-  options: Host & {
-    /** Only this file. Defaults to all of the project. */
-    readonly file?: string | undefined
-  } = {}
-): Effect.Effect<ReadonlyArray<{ readonly file: string; readonly servers: ReadonlyArray<string> }>, EditRefused> =>
-  Effect.suspend(() => Trust.trust(surroundings(options), absoluteFile(options)))
+export const userDirectory = (options: Host = {}): Effect.Effect<string> =>
+  Effect.map(
+    Effect.suspend(() => Load.load(surroundings(options), {})),
+    ({ workspace }) => Workspace.userDirectory(workspace)
+  )
 
 /**
- * Takes back every approval of a project's file.
+ * @since 0.1.0
+ * @category trust
+ */
+export interface TrustOptions extends Host {
+  /** Only this project file. Defaults to all files of the project, and its directory. */
+  readonly file?: string | undefined
+}
+
+/**
+ * What {@link trust} would approve: every entry as it is written now, with what changed since the last approval. `approve`
+ * approves exactly that, also if the files have changed since.
  *
  * @since 0.1.0
  * @category trust
  */
-export const distrust = (options: Host & { readonly file: string }): Effect.Effect<void, EditRefused> =>
-  Effect.suspend(() => Trust.distrust(surroundings(options), absoluteFile(options)!))
+export const review = (options: TrustOptions = {}): Effect.Effect<Trust.Reviewed, EditRefused> =>
+  Effect.suspend(() => Trust.review(surroundings(options), absoluteFile(options)))
+
+/**
+ * Approves what the project's files say now, or what one of them says. It holds for each server until its entry or the
+ * directory it runs in changes. Without a file, it also trusts the project's directory: the user's own servers run there then.
+ *
+ * @since 0.1.0
+ * @category trust
+ */
+export const trust = (options: TrustOptions = {}): Effect.Effect<Trust.Review, EditRefused> =>
+  Effect.flatMap(review(options), ({ approve, review }) => Effect.as(approve, review))
+
+/**
+ * Takes back every approval of a project's file; without one, of all files of the project and of its directory.
+ *
+ * @since 0.1.0
+ * @category trust
+ */
+export const distrust = (options: TrustOptions = {}): Effect.Effect<void, EditRefused> =>
+  Effect.suspend(() => Trust.distrust(surroundings(options), absoluteFile(options)))
 
 const absoluteFile = ({ file, ...host }: Host & { readonly file?: string | undefined }): string | undefined =>
   file === undefined ? undefined : surroundings({ ...host, files: [file] }).files[0]
 
 /**
- * Finds the servers of another client, turns them into entries of ours and says which would be added. Writes nothing: `add`
- * does. The client's own files are never touched; each also works as it is as a config file.
+ * Finds the servers of another client and turns them into entries of ours. Writes nothing: `addImported` does. The client's own
+ * files are never touched; each also works as it is as a config file.
  *
  * @since 0.1.0
  * @category importing
  */
 export const importFrom = (client: Client, options: Host = {}): Effect.Effect<Import.Imported> =>
   Effect.suspend(() => Import.importFrom(client, surroundings(options)))
+
+/**
+ * The file that {@link addImported} would write a server to, and whether it may run there at once.
+ *
+ * @since 0.1.0
+ * @category importing
+ */
+export const destination = (
+  server: Import.ImportedServer,
+  options: Host & ImportInto.ImportOptions = {}
+): Effect.Effect<ImportInto.Destination, EditRefused> =>
+  Effect.suspend(() => {
+    const { target, where } = placeOf(options)
+    return ImportInto.destination(where, server, { ...options, ...target })
+  })
+
+/**
+ * Writes a server of another client into a config file: what is the user's into the user's file, what a project's file declares
+ * into the file of that project. The latter needs `trust` before it runs.
+ *
+ * @since 0.1.0
+ * @category importing
+ */
+export const addImported = (
+  server: Import.ImportedServer,
+  options: Host & ImportInto.ImportOptions = {}
+): Effect.Effect<Edit.Edited & ImportInto.Destination, ServerExists | InvalidConfig | EditRefused> =>
+  Effect.suspend(() => {
+    const { target, where } = placeOf(options)
+    return ImportInto.addImported(where, server, { ...options, ...target })
+  })

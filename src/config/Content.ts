@@ -3,6 +3,7 @@
  */
 import * as Either from "effect/Either"
 import type { Diagnostic } from "../domain/Diagnostic.js"
+import { escapeHidden, hasHidden } from "../domain/hiddenCharacters.js"
 import { describeType, type Issue, renderPath } from "../domain/Issue.js"
 import { nearest } from "../domain/nearest.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
@@ -10,7 +11,7 @@ import { cappedIssues } from "./capped.js"
 import { spell } from "./dialect.js"
 import * as Entry from "./Entry.js"
 import { hasPlaceholder } from "./interpolate.js"
-import { issueAt, type Layer, place, showable } from "./Layer.js"
+import { issueAt, type Layer, needsTrust, place, showable } from "./Layer.js"
 import { parse } from "./parse.js"
 import type { Text } from "./Text.js"
 import * as Tree from "./Tree.js"
@@ -18,13 +19,18 @@ import * as Tree from "./Tree.js"
 export interface Content {
   readonly layer: Layer
   readonly servers: ReadonlyMap<string, Entry.Entry>
-  /** `tools`, `agent`, `permission` and `experimental.mcp_timeout`, as far as they are there. */
+  /** How many servers there are beyond those that are looked at. */
+  readonly unread: number
+  /** `tools`, `agent`, `guard`, `permission`, `maxServers` and `experimental.mcp_timeout`, as far as they are there. */
   readonly settings: Tree.Branch
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
 
 /** The keys that hold servers, the one that wins last. `mcp_servers` is how Codex spells it. */
 const serverKeys = ["mcp_servers", "servers", "mcpServers", "mcp"] as const
+
+/** No more entries of a file are looked at, and `maxServers` cannot be higher. */
+const mostServers = 10_000
 
 /** What a text says, or why it is of no use as a whole. A bad entry costs its own server only, and is found out later. */
 export const read = (layer: Layer, text: Text): Either.Either<Content, ReadonlyArray<Issue>> =>
@@ -36,7 +42,7 @@ export const read = (layer: Layer, text: Text): Either.Either<Content, ReadonlyA
           remark(
             origin,
             "duplicate_key",
-            `${renderPath(showable(Tree.pathOf(origin)))} is given twice; the later one holds`
+            `${escapeHidden(renderPath(showable(Tree.pathOf(origin))))} is given twice; the later one holds`
           )
         ),
         ...content.diagnostics
@@ -49,8 +55,19 @@ export const ofTree = (layer: Layer, tree: Tree.Tree): Either.Either<Content, Re
   const issues: Array<Issue> = []
   const diagnostics: Array<Diagnostic> = []
   const servers = new Map<string, Entry.Entry>()
+  const unreadable: Array<readonly [string, Tree.Tree]> = []
+  let unread = 0
   for (const key of serverKeys) {
     for (const [name, value] of serversUnder(tree, key, issues)) {
+      // it would be shown to the person who is asked to approve it
+      if (needsTrust(layer) && hasHidden(name)) {
+        unreadable.push([name, value])
+        continue
+      }
+      if (servers.size >= mostServers && !servers.has(name)) {
+        unread += 1
+        continue
+      }
       const { notes, tree } = spell(value)
       for (const note of notes) {
         const origin = Tree.find(value, [note.key]).tree.origin
@@ -66,12 +83,27 @@ export const ofTree = (layer: Layer, tree: Tree.Tree): Either.Either<Content, Re
   }
   const settings = settingsOf(tree, issues)
   if (issues.length > 0) return Either.left(cappedIssues(issues))
-  diagnostics.push(...misspelled(tree))
+  for (const each of [...misspelled(tree), ...invalidNames(unreadable)]) diagnostics.push(each)
   return Either.right(
     layer.kind === "organisation"
-      ? restricted({ layer, servers, settings, diagnostics })
-      : { layer, servers, settings, diagnostics }
+      ? restricted({ layer, servers, unread, settings, diagnostics })
+      : { layer, servers, unread, settings, diagnostics }
   )
+}
+
+/** The code of the diagnostic for entries that were left out because of their names. */
+export const invalidName = "invalid_name"
+
+/** How many of them are named. */
+const maxNamed = 3
+
+const invalidNames = (all: ReadonlyArray<readonly [string, Tree.Tree]>): ReadonlyArray<Diagnostic> => {
+  const [first] = all
+  if (first === undefined) return []
+  const named = all.slice(0, maxNamed).map(([name]) => `"${escapeHidden(name.slice(0, 64))}"`)
+  const others = all.length > maxNamed ? ` and ${all.length - maxNamed} more` : ""
+  const message = `server names with control or invisible characters are left out: ${named.join(", ")}${others}; rename them`
+  return [{ severity: "warning", code: invalidName, message, ...place(first[1].origin) }]
 }
 
 const wrong = ({ origin, ...tree }: Tree.Tree, expected: string): Issue =>
@@ -124,7 +156,9 @@ const settingsOf = (document: Tree.Branch, issues: Array<Issue>): Tree.Branch =>
   const isForeign = Tree.isBranch(tools) && [...tools.fields.keys()].some((key) => foreignTools.has(key))
   if (!isForeign) keep("tools", globs(tools, issues))
   keep("agent", agents(document.fields.get("agent"), issues))
+  keep("guard", flag(document.fields.get("guard"), issues))
   keep("permission", document.fields.get("permission"))
+  keep("maxServers", serverLimit(document.fields.get("maxServers"), issues))
   const experimental = document.fields.get("experimental")
   // hosts have a key of that name with other things in it, or a switch
   if (Tree.isBranch(experimental)) keep("mcp_timeout", experimental.fields.get("mcp_timeout"))
@@ -138,6 +172,21 @@ const globs = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tree | u
     for (const offered of tree.fields.values()) {
       if (offered._tag !== "Leaf" || typeof offered.value !== "boolean") issues.push(wrong(offered, "a boolean"))
     }
+  }
+  return tree
+}
+
+const flag = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tree | undefined => {
+  if (tree !== undefined && (tree._tag !== "Leaf" || typeof tree.value !== "boolean"))
+    issues.push(wrong(tree, "a boolean"))
+  return tree
+}
+
+const serverLimit = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tree | undefined => {
+  if (tree === undefined) return undefined
+  const value = tree._tag === "Leaf" ? tree.value : undefined
+  if (!Number.isInteger(value) || Number(value) < 1 || Number(value) > mostServers) {
+    issues.push(wrong(tree, `a whole number from 1 to ${mostServers}`))
   }
   return tree
 }

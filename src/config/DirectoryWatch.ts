@@ -4,7 +4,7 @@
  */
 import { type FSWatcher, type Stats, watch as watchDirectory } from "node:fs"
 import { lstat, readlink } from "node:fs/promises"
-import { dirname, join, parse, resolve, sep } from "node:path"
+import { basename, dirname, join, parse, resolve, sep } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -59,13 +59,18 @@ export const make = (
     const open = (directory: string, identity: string, names: ReadonlySet<string>): boolean => {
       try {
         const watcher = watch(directory, { persistent: false }, (_event, name) => {
-          // some systems do not say which
-          if (name === null || all.get(directory)?.names.has(name)) onChange()
+          // some systems do not report the name
+          if (name === null || name === basename(directory)) lose()
+          else if (all.get(directory)?.names.has(name)) onChange()
         })
-        watcher.on("error", () => {
+        // A directory that is moved or removed is reported by its own name. Its watch must not be kept: the directory that
+        // takes its place can have the same inode, and then only this report tells them apart.
+        const lose = () => {
+          if (all.get(directory)?.watcher !== watcher) return
           close(directory)
           onChange()
-        })
+        }
+        watcher.on("error", lose)
         all.set(directory, { watcher, identity, names })
         return true
       } catch {

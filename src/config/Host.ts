@@ -1,9 +1,9 @@
 /**
  * What we ask the machine, in one place: tests and programs can say otherwise.
  */
-import { homedir } from "node:os"
 import { posix, resolve, win32 } from "node:path"
 import { defaultStateDir } from "../domain/stateDir.js"
+import { homeDirectory } from "../system/homeDirectory.js"
 
 /**
  * Where configuration is looked for. Everything has a default for the process that runs.
@@ -12,7 +12,7 @@ import { defaultStateDir } from "../domain/stateDir.js"
  * @category models
  */
 export interface Host {
-  /** Where projects are looked for, and where servers run that do not say otherwise. Defaults to the working directory. */
+  /** Where projects are looked for, and where servers of the program run that set no `cwd`. Defaults to the working directory. */
   readonly cwd?: string | undefined
   /** Further files, trusted, above all other files. Each has to be there. Defaults to none. */
   readonly files?: ReadonlyArray<string> | undefined
@@ -20,7 +20,7 @@ export interface Host {
   readonly stateDir?: string | undefined
   /** Defaults to the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
-  /** Defaults to the user's home. */
+  /** An absolute path; a relative one is ignored. Defaults to the user's home. */
   readonly home?: string | undefined
   /** Defaults to the one that runs. */
   readonly platform?: NodeJS.Platform | undefined
@@ -37,7 +37,8 @@ export interface Surroundings {
 }
 
 export const surroundings = (host: Host): Surroundings => {
-  const { env = process.env, files = [], home = homeOrRoot(), platform = process.platform } = host
+  const { env = process.env, files = [], platform = process.platform } = host
+  const home = pathsOf(platform).isAbsolute(host.home ?? "") ? host.home! : homeOrRoot()
   const cwd = resolve(host.cwd ?? ".")
   return {
     cwd,
@@ -52,7 +53,7 @@ export const surroundings = (host: Host): Surroundings => {
 /** Not every user has a home: then what is looked for there is not there. */
 const homeOrRoot = (): string => {
   try {
-    return homedir()
+    return homeDirectory()
   } catch {
     return "/"
   }

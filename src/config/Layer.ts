@@ -40,6 +40,8 @@ export interface Layer {
   readonly name: string
   /** What relative paths in it are relative to. */
   readonly directory: string
+  /** Where its local servers run that set no `cwd`. Absent for layers of the user: that depends on the project. */
+  readonly runsIn?: string | undefined
   /** Absent for what was not read from a text. */
   readonly text?: Text | undefined
 }
@@ -52,7 +54,7 @@ export const ofFile = (kind: LayerKind, text: Text): Layer => ({
 })
 
 /** Whether somebody has to approve of what it says: a project's files came with the project. */
-export const needsTrust = ({ kind }: Layer): boolean => kind === "project" || kind === "projectDirectory"
+export const needsTrust = ({ kind }: Pick<Layer, "kind">): boolean => kind === "project" || kind === "projectDirectory"
 
 /** Whether it says what somebody else wrote. */
 export const isForeign = (layer: Layer): boolean => needsTrust(layer) || layer.kind === "organisation"

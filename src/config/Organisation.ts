@@ -1,16 +1,17 @@
 /**
- * The document of an organisation: fetched over HTTP, kept in the state directory, never waited for at the start.
+ * The document of an organisation: fetched over HTTP in the background, kept in the state directory. A start uses the copy.
  */
 import { join } from "node:path"
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import type { Diagnostic } from "../domain/Diagnostic.js"
 import type { Issue } from "../domain/Issue.js"
 import * as StateFile from "../system/stateFile.js"
-import { codeOf } from "../system/wholeFile.js"
 import * as Content from "./Content.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
@@ -26,7 +27,11 @@ const Kept = Schema.parseJson(
     url: Schema.String,
     /** Milliseconds since 1970. */
     fetchedAt: Schema.Number,
-    text: Schema.String
+    /** Absent if the document has never been fetched from this address. */
+    text: Schema.optional(Schema.String),
+    etag: Schema.optional(Schema.String),
+    /** Why the last request failed; absent if it succeeded. */
+    problem: Schema.optional(Schema.String)
   })
 )
 
@@ -35,31 +40,72 @@ const maxBytes = 1024 * 1024
 /** A character of it may take several where it is kept. */
 const maxKept = 8 * maxBytes
 
-/** How long an answer may take. */
-const budget = "5 seconds"
+/** Time between two requests while the document can be fetched. */
+const refreshEvery = Duration.hours(1)
+
+/** Time after the first failed request; it doubles with each further one, up to the above. */
+const retryAfter = Duration.minutes(1)
 
 export const fileIn = (stateDir: string): string => join(stateDir, "organisation.json")
 
-/** The address of the document, if there is one to be asked for. Without a path, where such documents are by convention. */
+/** The address of the document, if it may be requested. Without a path, the conventional one. */
 export const addressOf = ({ env }: Pick<Surroundings, "env">): Option.Option<string> => {
   const given = env.MCP_SUPERVISOR_DEFAULTS_URL ?? ""
   if (!URL.canParse(given)) return Option.none()
   const url = new URL(given)
-  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback)) return Option.none()
+  if (url.protocol !== "https:" && !isLocal(url)) return Option.none()
   if (url.pathname === "/") url.pathname = "/.well-known/mcp-supervisor"
   return Option.some(url.href)
 }
 
-/** The copy of the last time, if it is of the same address. */
-export const kept = (surroundings: Surroundings): Effect.Effect<Option.Option<string>> =>
+const isLocal = ({ hostname, protocol }: URL): boolean =>
+  protocol === "http:" && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+
+/** What is known of the document without a request. */
+export interface Known {
+  /** The last copy, if it is of the same address. */
+  readonly document: Option.Option<string>
+  /** What a person should know about the address or the last request. */
+  readonly remarks: ReadonlyArray<Diagnostic>
+}
+
+export const known = (surroundings: Surroundings): Effect.Effect<Known> =>
+  Effect.gen(function* () {
+    const copy = yield* copyOf(surroundings)
+    return { document: Option.fromNullable(copy?.text), remarks: remarksOn(surroundings, copy) }
+  })
+
+const copyOf = (surroundings: Surroundings): Effect.Effect<typeof Kept.Type | undefined> =>
   Effect.gen(function* () {
     const url = yield* addressOf(surroundings)
-    const found = yield* Files.readText(fileIn(surroundings.stateDir), maxKept)
-    if (found._tag !== "Found") return Option.none()
+    const found = yield* Files.readStateText(fileIn(surroundings.stateDir), maxKept)
+    if (found._tag !== "Found") return undefined
     const copy = yield* Schema.decode(Kept)(found.text)
-    return copy.url === url ? Option.some(copy.text) : Option.none()
-  }).pipe(Effect.orElseSucceed(() => Option.none()))
+    return copy.url === url ? copy : undefined
+  }).pipe(Effect.orElseSucceed(() => undefined))
+
+const remarksOn = (surroundings: Surroundings, copy: typeof Kept.Type | undefined): ReadonlyArray<Diagnostic> => {
+  if ((surroundings.env.MCP_SUPERVISOR_DEFAULTS_URL ?? "") === "") return []
+  const warning = (code: string, message: string): Diagnostic => ({ severity: "warning", code, message })
+  const address = addressOf(surroundings)
+  if (Option.isNone(address)) {
+    const message = "MCP_SUPERVISOR_DEFAULTS_URL is no https address (http is for this machine only): it is not asked"
+    return [warning("organisation_address", message)]
+  }
+  if (copy?.problem === undefined) return []
+  const consequence =
+    copy.text === undefined
+      ? "there is no earlier copy, so its servers are missing"
+      : `the copy of ${new Date(copy.fetchedAt).toISOString()} is used`
+  const message = `the organisation's defaults could not be fetched from ${nameOf(address.value)}: ${copy.problem}; ${consequence}`
+  return [warning("organisation_unavailable", message)]
+}
+
+/** The rest of an address may hold a password, and a part of its path a key. */
+const nameOf = (url: string): string => {
+  const { origin, pathname } = new URL(url)
+  return urlOf(`${origin}${pathname}`)
+}
 
 /** The document as a layer, and what it says. */
 export const layerOf = (
@@ -67,38 +113,74 @@ export const layerOf = (
   url: string,
   document: string
 ): { readonly layer: Layer; readonly content: Either.Either<Content.Content, ReadonlyArray<Issue>> } => {
-  // the rest of an address may hold a password, and a part of its path a key
-  const { origin, pathname } = new URL(url)
-  const name = urlOf(`${origin}${pathname}`)
+  const name = nameOf(url)
   const text: Text = { name, format: "json", text: document }
   const layer: Layer = { kind: "organisation", name, directory: cwd, text }
   return { layer, content: Content.read(layer, text) }
 }
 
-/** Asks for the document and keeps it. Whether there is one; whatever goes wrong is a word in the log. */
+/** Requests the document and keeps it. Whether that succeeded; if not, the reason is kept for {@link known}. */
 export const refresh = (surroundings: Surroundings): Effect.Effect<boolean> =>
+  Option.match(addressOf(surroundings), {
+    onNone: () => Effect.succeed(false),
+    onSome: (url) =>
+      Effect.gen(function* () {
+        const before = yield* copyOf(surroundings)
+        const fetched = yield* Effect.either(fetchChecked(surroundings, url, before))
+        const problem = Either.isLeft(fetched) ? fetched.left : undefined
+        const next = Either.isRight(fetched)
+          ? fetched.right
+          : { ...(before ?? { version, url, fetchedAt: 0 }), problem }
+        const isNews = Either.isRight(fetched) || before?.problem !== problem
+        const written = yield* Effect.either(isNews ? keep(surroundings, next) : Effect.void)
+        const reason = problem ?? (Either.isLeft(written) ? `it could not be kept: ${written.left}` : undefined)
+        if (reason === undefined) return true
+        yield* Effect.annotateLogs(Effect.logWarning("mcp.config.organisation"), "reason", reason)
+        return false
+      })
+  })
+
+/** Refreshes now and then periodically, sooner after a failure. Does not end. */
+export const keepFresh = (surroundings: Surroundings): Effect.Effect<never> => repeatedly(refresh(surroundings))
+
+/** @internal */
+export const repeatedly = (attempt: Effect.Effect<boolean>): Effect.Effect<never> =>
   Effect.gen(function* () {
-    const url = yield* addressOf(surroundings)
-    const text = yield* fetchText(url)
-    // what a proxy or a login page says instead must not replace what was there
-    const { content } = layerOf(surroundings, url, text)
-    if (!isDocument(text) || Either.isLeft(content)) return yield* Effect.fail("no such document")
+    let pause = retryAfter
+    while (true) {
+      const hasSucceeded = yield* attempt
+      yield* Effect.sleep(hasSucceeded ? refreshEvery : pause)
+      pause = hasSucceeded ? retryAfter : Duration.min(Duration.times(pause, 2), refreshEvery)
+    }
+  })
+
+const fetchChecked = (
+  surroundings: Surroundings,
+  url: string,
+  before: typeof Kept.Type | undefined
+): Effect.Effect<typeof Kept.Type, string> =>
+  Effect.gen(function* () {
+    const { fetchDocument } = yield* Effect.tryPromise({ try: () => import("./fetchDocument.js"), catch: String })
+    const isAllowed = (target: URL) => target.protocol === "https:" || (isLocal(target) && isLocal(new URL(url)))
+    const etag = before?.text === undefined ? undefined : before.etag
+    const fetched = yield* fetchDocument(url, { etag, maxBytes, isAllowed })
+    const fetchedAt = yield* Clock.currentTimeMillis
+    if (fetched._tag === "Unchanged") return { ...before!, fetchedAt, problem: undefined }
+    // what a proxy or a login page answers instead must not replace the copy
+    const { content } = layerOf(surroundings, url, fetched.text)
+    if (!isDocument(fetched.text) || Either.isLeft(content))
+      return yield* Effect.fail("the answer is no config document")
+    return { version, url, fetchedAt, text: fetched.text, etag: fetched.etag }
+  })
+
+const keep = (surroundings: Surroundings, copy: typeof Kept.Type): Effect.Effect<void, string> =>
+  Effect.gen(function* () {
     const file = fileIn(surroundings.stateDir)
     const before = yield* StateFile.read(file, maxKept)
     if (before._tag === "Newer") return yield* Effect.fail("a newer version of this program keeps it")
-    const copy = { version, url, fetchedAt: yield* Clock.currentTimeMillis, text } as const
-    yield* StateFile.write(file, yield* Schema.encode(Kept)(copy))
-    return true
-  }).pipe(
-    Effect.catchAll((error) =>
-      Effect.as(
-        typeof error === "string"
-          ? Effect.logWarning("mcp.config.organisation").pipe(Effect.annotateLogs("reason", error))
-          : Effect.void,
-        false
-      )
-    )
-  )
+    const text = yield* Effect.mapError(Schema.encode(Kept)(copy), () => "it cannot be encoded")
+    yield* StateFile.write(file, text)
+  })
 
 const isDocument = (text: string): boolean => {
   try {
@@ -106,37 +188,4 @@ const isDocument = (text: string): boolean => {
   } catch {
     return false
   }
-}
-
-const fetchText = (url: string): Effect.Effect<string, string> =>
-  Effect.tryPromise({
-    try: async (signal) => {
-      // only who has such a document needs it
-      const { EnvHttpProxyAgent, request } = await import("undici")
-      const dispatcher = new EnvHttpProxyAgent()
-      try {
-        const { body, statusCode } = await request(url, { dispatcher, signal, headers: { accept: "application/json" } })
-        if (statusCode !== 200) {
-          await body.dump()
-          throw new Refused(`status ${statusCode}`)
-        }
-        return await bounded(body)
-      } finally {
-        await dispatcher.destroy()
-      }
-    },
-    catch: (error) => (error instanceof Refused ? error.message : codeOf(error))
-  }).pipe(Effect.timeoutFail({ duration: budget, onTimeout: () => "no answer in time" }))
-
-class Refused extends Error {}
-
-const bounded = async (body: AsyncIterable<Buffer>): Promise<string> => {
-  const chunks: Array<Buffer> = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > maxBytes) throw new Refused("too large")
-    chunks.push(chunk)
-  }
-  return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))
 }

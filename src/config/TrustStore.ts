@@ -1,38 +1,56 @@
 /**
- * Which declarations of project files somebody has approved of: `trust.json` in the state directory. It holds no config, only
- * hashes with a key of their own (`trust.key`), and an approval is for one declaration in one file: it lapses with a change.
+ * Which entries of project files, and which directories, the user has approved: `trust.json` in the state directory. An approval
+ * is a hash with a key of its own (`trust.key`). It is for one entry of one real file and the directory that the entry runs in,
+ * and it ends with any change. Beside the hash stands what was shown, to show later what changed; it decides nothing.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Secrets from "../domain/Secrets.js"
-import { create } from "../system/wholeFile.js"
+import * as StateDirectory from "../system/stateDirectory.js"
+import { create, replace } from "../system/wholeFile.js"
+import { entryParts, type Part, settingParts } from "./approvedParts.js"
 import type { Content } from "./Content.js"
 import * as Files from "./files.js"
 import * as Tree from "./Tree.js"
 import { withLock } from "./lock.js"
+import { projectDirectoryOf } from "./Workspace.js"
 
-const version = 1
+/** Approvals of version 1 did not cover the directory: they hold no longer. */
+const version = 2
 
-const Approval = Schema.Struct({
-  /** Hashes by the name of the server. */
-  servers: Schema.Record({ key: Schema.String, value: Schema.String }),
-  /** Of what the file says besides. */
-  settings: Schema.optional(Schema.String)
+const keyVersion = 1
+
+const Approved = Schema.Struct({
+  hash: Schema.String,
+  /** What was shown, by the part of the entry. */
+  parts: Schema.Record({ key: Schema.String, value: Schema.Struct({ hash: Schema.String, text: Schema.String }) })
 })
 
-const Document = Schema.parseJson(
-  Schema.Struct({ version: Schema.Literal(version), files: Schema.Record({ key: Schema.String, value: Approval }) })
-)
+const Approval = Schema.Struct({
+  servers: Schema.Record({ key: Schema.String, value: Approved }),
+  /** What the file says besides. */
+  settings: Schema.optional(Approved)
+})
+
+const Contents = Schema.Struct({
+  files: Schema.Record({ key: Schema.String, value: Approval }),
+  /** Directories in which the user's own servers may run. */
+  directories: Schema.Record({ key: Schema.String, value: Schema.String })
+})
+
+const Document = Schema.parseJson(Schema.extend(Schema.Struct({ version: Schema.Literal(version) }), Contents))
 
 const Key = Schema.parseJson(
-  Schema.Struct({ version: Schema.Literal(version), key: Schema.String.pipe(Schema.pattern(/^[\da-f]{64}$/)) })
+  Schema.Struct({ version: Schema.Literal(keyVersion), key: Schema.String.pipe(Schema.pattern(/^[\da-f]{64}$/)) })
 )
 
 const Versioned = Schema.parseJson(Schema.Struct({ version: Schema.Number }))
 
-type Approvals = Readonly<Record<string, typeof Approval.Type>>
+type Approvals = typeof Contents.Type
+
+const none: Approvals = { files: {}, directories: {} }
 
 const maxBytes = 16 * 1024 * 1024
 
@@ -44,36 +62,81 @@ const keyIn = (stateDir: string): string => join(stateDir, "trust.key")
 export interface Trust {
   readonly server: (file: string, content: Content, name: string) => boolean
   readonly settings: (file: string, content: Content) => boolean
+  /** Whether the user's own servers may run in a directory, by its real path. */
+  readonly directory: (path: string) => boolean
+  /** The servers of a file that were approved last. */
+  readonly names: (file: string) => ReadonlyArray<string>
+  /** What was shown when an entry was approved last, or the settings of a file. */
+  readonly before: (file: string, name: string | undefined) => Before | undefined
 }
+
+export interface Before {
+  readonly texts: ReadonlyMap<string, string>
+  /** Whether a part says exactly what it said then. */
+  readonly isSame: (part: Part) => boolean
+}
+
+/** The text of `trust.json` now. */
+export const text = (stateDir: string): Effect.Effect<Files.Found> => Files.readStateText(fileIn(stateDir), maxBytes)
 
 /** What a text of `trust.json` approves of. Without a key, or with texts that are not ours, that is nothing. */
 export const read = (stateDir: string, found: Files.Found): Effect.Effect<Trust> =>
   Effect.gen(function* () {
+    yield* StateDirectory.check(stateDir)
     const key = yield* Schema.decode(Key)(yield* textOf(keyIn(stateDir)))
-    const { files } = yield* Schema.decode(Document)(found._tag === "Found" ? found.text : "")
-    return trustOf(key.key, files)
-  }).pipe(Effect.orElseSucceed(() => trustOf("", {})))
+    return trustOf(key.key, yield* Schema.decode(Document)(found._tag === "Found" ? found.text : ""))
+  }).pipe(Effect.orElseSucceed(() => trustOf("", none)))
 
-const trustOf = (key: string, files: Approvals): Trust => ({
-  server: (file, content, name) => {
-    const approved = files[file]?.servers
-    return (
-      approved !== undefined && Object.hasOwn(approved, name) && approved[name] === serverHash(key, file, content, name)
-    )
-  },
-  settings: (file, content) =>
-    content.settings.fields.size === 0 || files[file]?.settings === settingsHash(key, file, content)
-})
+const trustOf = (key: string, { directories, files }: Approvals): Trust => {
+  const server = (file: string, name: string) => own(own(files, file)?.servers ?? {}, name)
+  return {
+    server: (file, content, name) => server(file, name)?.hash === serverHash(key, file, content, name),
+    settings: (file, content) =>
+      content.settings.fields.size === 0 || own(files, file)?.settings?.hash === settingsHash(key, file, content),
+    directory: (path) => own(directories, path) === directoryHash(key, path),
+    names: (file) => Object.keys(own(files, file)?.servers ?? {}),
+    before: (file, name) => {
+      const approved = name === undefined ? own(files, file)?.settings : server(file, name)
+      if (approved === undefined) return undefined
+      return {
+        texts: new Map(Object.entries(approved.parts).map(([label, { text }]) => [label, text])),
+        isSame: (part) => own(approved.parts, part.label)?.hash === partHash(key, file, name, part)
+      }
+    }
+  }
+}
+
+const own = <A>(record: Readonly<Record<string, A>>, key: string): A | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined
 
 const textOf = (path: string): Effect.Effect<string, "absent" | "unreadable"> =>
-  Effect.flatMap(Files.readText(path, maxBytes), (found) =>
+  Effect.flatMap(Files.readStateText(path, maxBytes), (found) =>
     found._tag === "Found" ? Effect.succeed(found.text) : Effect.fail(found._tag === "Absent" ? "absent" : "unreadable")
   )
 
 const serverHash = (key: string, file: string, { servers }: Content, name: string): string => {
   const entry = servers.get(name)
-  return hash(key, ["server", file, name, entry === undefined ? null : canonical(Tree.toPlain(entry.tree))])
+  const said = entry === undefined ? null : canonical(Tree.toPlain(entry.tree))
+  return hash(key, ["server", file, projectDirectoryOf(file), name, said])
 }
+
+const directoryHash = (key: string, path: string): string => hash(key, ["directory", path])
+
+const partHash = (key: string, file: string, name: string | undefined, { label, value }: Part): string =>
+  hash(key, ["part", file, name ?? null, label, canonical(value)])
+
+const approved = (
+  key: string,
+  file: string,
+  name: string | undefined,
+  whole: string,
+  parts: ReadonlyArray<Part>
+): typeof Approved.Type => ({
+  hash: whole,
+  parts: Object.fromEntries(
+    parts.map((part) => [part.label, { hash: partHash(key, file, name, part), text: part.kept }])
+  )
+})
 
 const settingsHash = (key: string, file: string, { settings }: Content): string =>
   hash(key, ["settings", file, inOrder(Tree.toPlain(settings))])
@@ -109,61 +172,80 @@ export interface Grant {
 }
 
 /** Approves, beside what was approved before. Fails with why it could not be kept. */
-export const approve = (stateDir: string, grants: ReadonlyArray<Grant>): Effect.Effect<void, string> =>
-  change(stateDir, (key, files) => {
-    const next = new Map(Object.entries(files))
+export const approve = (
+  stateDir: string,
+  grants: ReadonlyArray<Grant>,
+  /** Real paths of directories in which the user's own servers may run. Defaults to none. */
+  directories: ReadonlyArray<string> = []
+): Effect.Effect<void, string> =>
+  change(stateDir, (key, all) => {
+    const next = new Map(Object.entries(all.files))
     for (const { content, file, servers, settings } of grants) {
       const before = next.get(file)
       next.set(file, {
         servers: Object.fromEntries([
           // what is no longer declared is no longer approved of
           ...Object.entries(before?.servers ?? {}).filter(([name]) => content.servers.has(name)),
-          ...servers.map((name) => [name, serverHash(key, file, content, name)] as const)
+          ...servers.map((name) => {
+            const whole = serverHash(key, file, content, name)
+            return [name, approved(key, file, name, whole, entryParts(file, content, name))] as const
+          })
         ]),
-        settings: settings ? settingsHash(key, file, content) : before?.settings
+        settings: settings
+          ? approved(key, file, undefined, settingsHash(key, file, content), settingParts(content))
+          : before?.settings
       })
     }
-    return Effect.succeed(Object.fromEntries(next))
+    const hashes = directories.map((path) => [path, directoryHash(key, path)] as const)
+    return Effect.succeed({
+      files: Object.fromEntries(next),
+      directories: { ...all.directories, ...Object.fromEntries(hashes) }
+    })
   })
 
-/** Takes back all approvals of a file. Fails where there are none: whoever takes one back means one that is there. */
-export const revoke = (stateDir: string, file: string): Effect.Effect<void, string> =>
-  change(stateDir, (_key, { [file]: approved, ...others }) =>
-    approved === undefined ? Effect.fail("nothing of it was approved") : Effect.succeed(others)
-  )
+/** Takes back all approvals of files and directories, by their real paths. Fails where there are none to take back. */
+export const revoke = (stateDir: string, paths: ReadonlyArray<string>): Effect.Effect<void, string> =>
+  change(stateDir, (_key, { directories, files }) => {
+    const remaining = <A>(record: Readonly<Record<string, A>>) =>
+      Object.fromEntries(Object.entries(record).filter(([path]) => !paths.includes(path)))
+    return paths.some((path) => Object.hasOwn(files, path) || Object.hasOwn(directories, path))
+      ? Effect.succeed({ files: remaining(files), directories: remaining(directories) })
+      : Effect.fail("nothing of it was approved")
+  })
 
 const change = (
   stateDir: string,
-  next: (key: string, files: Approvals) => Effect.Effect<Approvals, string>
+  next: (key: string, approvals: Approvals) => Effect.Effect<Approvals, string>
 ): Effect.Effect<void, string> =>
   withLock(
     stateDir,
     "trust"
   )(
     Effect.gen(function* () {
+      yield* Effect.mapError(StateDirectory.check(stateDir), ({ message }) => message)
       const key = yield* makeKey(stateDir)
       const before = yield* Effect.either(textOf(fileIn(stateDir)))
-      const files = before._tag === "Right" ? yield* approvalsIn(before.right) : {}
+      const approvals = before._tag === "Right" ? yield* approvalsIn(before.right) : none
       if (before._tag === "Left" && before.left === "unreadable") return yield* Effect.fail("trust.json cannot be read")
       const text = yield* Effect.mapError(
-        Schema.encode(Document)({ version, files: yield* next(key, files) }),
+        Schema.encode(Document)({ version, ...(yield* next(key, approvals)) }),
         () => "approvals could not be written down"
       )
-      yield* Files.write(fileIn(stateDir), text, 0o600)
+      yield* replace(fileIn(stateDir), text, { durable: true })
     })
   )
 
 /** A file of a later version is left alone; what is no file of ours is begun anew. */
 const approvalsIn = (text: string): Effect.Effect<Approvals, string> =>
   Schema.decode(Document)(text).pipe(
-    Effect.map(({ files }) => files),
+    Effect.map(({ directories, files }) => ({ directories, files })),
     Effect.orElse(() =>
       Effect.flatMap(
         Effect.orElseSucceed(Schema.decode(Versioned)(text), () => ({ version: 0 })),
         (found) =>
           found.version > version
             ? Effect.fail("trust.json was written by a newer version of this program")
-            : Effect.succeed({})
+            : Effect.succeed(none)
       )
     )
   )
@@ -176,7 +258,9 @@ const makeKey = (stateDir: string): Effect.Effect<string, string> =>
     if (found._tag === "Left") {
       if (found.left === "unreadable") return yield* Effect.fail("trust.key cannot be read")
       // approvals that are on the disk are worth nothing without it
-      yield* create(path, JSON.stringify({ version, key: randomBytes(32).toString("hex") }), { durable: true })
+      yield* create(path, JSON.stringify({ version: keyVersion, key: randomBytes(32).toString("hex") }), {
+        durable: true
+      })
     }
     const { key } = yield* Effect.mapError(
       Effect.flatMap(textOf(path), Schema.decode(Key)),

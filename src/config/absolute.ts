@@ -3,13 +3,17 @@
  */
 import type { Surroundings } from "./Host.js"
 import { pathsOf } from "./Host.js"
+import type { Layer } from "./Layer.js"
 import * as Tree from "./Tree.js"
 
-export type Paths = Pick<Surroundings, "cwd" | "home" | "platform">
+export interface Paths extends Pick<Surroundings, "home" | "platform"> {
+  /** Where a server runs whose `command` a layer sets, unless the entry has a `cwd`. */
+  readonly workingDirectory: (layer: Layer) => string
+}
 
 /**
  * `cwd`, `caFile` and `roots` are paths. A word of the command that begins with `./` or `../` is one as well, unless the entry
- * has a `cwd`: then the program is meant to find it from there. A local server without one runs where we were told to be.
+ * has a `cwd`: then the program is meant to find it from there.
  */
 export const absolute = (entry: Tree.Tree, paths: Paths): Tree.Tree => {
   if (!Tree.isBranch(entry)) return entry
@@ -24,13 +28,18 @@ export const absolute = (entry: Tree.Tree, paths: Paths): Tree.Tree => {
     for (const key of ["command", "args"]) {
       change(key, (text, leaf) => (/^\.\.?[\\/]/.test(text) ? resolve(text, leaf) : text))
     }
-    fields.set("cwd", Tree.leaf(paths.cwd, fields.get("command")!.origin))
+    const { origin } = fields.get("command")!
+    fields.set("cwd", Tree.leaf(paths.workingDirectory(origin.layer), origin))
   }
   return { ...entry, fields }
 }
 
 /** With `~` for the home, and an address left as it is. */
-export const resolveFrom = (directory: string, path: string, { home, platform }: Omit<Paths, "cwd">): string => {
+export const resolveFrom = (
+  directory: string,
+  path: string,
+  { home, platform }: Pick<Paths, "home" | "platform">
+): string => {
   const { join, resolve } = pathsOf(platform)
   if (path.trim() === "" || /^[a-z][a-z\d+.-]+:\/\//i.test(path)) return path
   return /^~(?:[\\/]|$)/.test(path) ? join(home, path.slice(1)) : resolve(directory, path)

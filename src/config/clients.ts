@@ -36,7 +36,9 @@ export const clients: ReadonlyArray<Client> = [
 
 export interface ClientFile {
   readonly path: string
-  /** The project it belongs to; absent for a file of the user's. */
+  /** `private` is what a file of the user's says about one project. */
+  readonly owner: "user" | "private" | "project"
+  /** The directory of the project it belongs to; absent for `user`. */
   readonly project?: string | undefined
 }
 
@@ -50,10 +52,15 @@ export const clientFiles = (
   project: ReadonlyArray<string>
 ): ReadonlyArray<ClientFile> => {
   const { join } = pathsOf(where.platform)
+  const own = userFiles(client, where)
   return [
-    ...userFiles(client, where).map((path) => ({ path })),
+    ...own.map((path) => ({ path, owner: "user" as const })),
     ...project.flatMap((directory) =>
-      projectFiles[client].map((file) => ({ path: join(directory, ...file.split("/")), project: directory }))
+      projectFiles[client]
+        .map((file) => join(directory, ...file.split("/")))
+        // in the home, a file of the user's may be named like one of a project
+        .filter((path) => !own.includes(path))
+        .map((path) => ({ path, owner: "project" as const, project: directory }))
     )
   ]
 }
@@ -78,17 +85,19 @@ const projectFiles: Readonly<Record<Client, ReadonlyArray<string>>> = {
 
 const userFiles = (client: Client, where: Where): ReadonlyArray<string> => {
   const { env, home, platform } = where
-  const { join } = pathsOf(platform)
+  const { isAbsolute, join } = pathsOf(platform)
+  // a relative one would name a directory of the project we are in
+  const given = (name: string): string | undefined => (isAbsolute(env[name] ?? "") ? env[name] : undefined)
   const inHome = (...parts: ReadonlyArray<string>) => [join(home, ...parts)]
   switch (client) {
     case "opencode": {
-      const directory = join(env.XDG_CONFIG_HOME || join(home, ".config"), "opencode")
+      const directory = join(given("XDG_CONFIG_HOME") ?? join(home, ".config"), "opencode")
       return ["config.json", "opencode.json", "opencode.jsonc"].map((file) => join(directory, file))
     }
     case "claude-desktop":
       return [join(applicationData(where), "Claude", "claude_desktop_config.json")]
     case "claude-code":
-      return env.CLAUDE_CONFIG_DIR ? [join(env.CLAUDE_CONFIG_DIR, ".claude.json")] : inHome(".claude.json")
+      return [join(given("CLAUDE_CONFIG_DIR") ?? home, ".claude.json")]
     case "cursor":
       return inHome(".cursor", "mcp.json")
     case "vscode":
@@ -100,7 +109,7 @@ const userFiles = (client: Client, where: Where): ReadonlyArray<string> => {
     case "gemini":
       return inHome(".gemini", "settings.json")
     case "codex":
-      return [join(env.CODEX_HOME || join(home, ".codex"), "config.toml")]
+      return [join(given("CODEX_HOME") ?? join(home, ".codex"), "config.toml")]
   }
 }
 

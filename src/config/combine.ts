@@ -36,7 +36,7 @@ export const combine = (layers: ReadonlyArray<Judged>): Combined => {
   const names = new Map<string, Array<{ readonly entry: Entry.Entry; readonly isTrusted: boolean }>>()
   let settings: Tree.Tree | undefined
   for (const { content, isTrusted, settingsTrusted } of layers) {
-    diagnostics.push(...content.diagnostics)
+    for (const each of content.diagnostics) diagnostics.push(each)
     for (const [name, entry] of content.servers) {
       const parts = names.get(name) ?? []
       names.set(name, parts)

@@ -100,7 +100,12 @@ export const turn = (
     return yield* write(surroundings, target, { _tag: "Switch", name, enabled }, others(snapshot, name, target.file))
   })
 
-interface Target {
+/** The file that `add` would write a new server to. */
+export const newServerTarget = (surroundings: Surroundings, options: Where): Effect.Effect<Target> =>
+  Effect.map(load(surroundings, {}), (snapshot) => targetFor(surroundings, snapshot, options))
+
+/** A file that is changed. */
+export interface Target {
   readonly file: string
   /** Whether what is in it needs approval. */
   readonly isProject: boolean
@@ -110,13 +115,13 @@ interface Target {
 
 const editable: ReadonlyArray<Layer.LayerKind> = ["global", "environment", "project", "projectDirectory", "file"]
 
-const asTarget = ({ kind, name }: Pick<Layer.Layer, "kind" | "name">): Target => {
+export const asTarget = ({ kind, name }: Pick<Layer.Layer, "kind" | "name">): Target => {
   const isProject = kind === "project" || kind === "projectDirectory"
   return { file: name, isProject, mode: isProject ? 0o644 : 0o600 }
 }
 
 /** Where a server is written that is not written anywhere yet. */
-const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { file, scope }: Where): Target => {
+export const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { file, scope }: Where): Target => {
   if (file !== undefined)
     return asTarget(reads.find(({ layer }) => layer.name === file)?.layer ?? { kind: "file", name: file })
   const present = (...kinds: ReadonlyArray<Layer.LayerKind>) =>
@@ -190,11 +195,13 @@ const notIn = (snapshot: Snapshot, name: string, file: string): EditRefused => {
 /** How often somebody else may change the file while we do. */
 const maxAttempts = 5
 
-const write = (
+export const write = (
   surroundings: Surroundings,
   target: Target,
   wanted: Change,
-  alsoIn: ReadonlyArray<string>
+  alsoIn: ReadonlyArray<string>,
+  /** Whether the change approves of what it writes into a project's file. Defaults to true. */
+  approves = true
 ): Effect.Effect<Edited, EditRefused> =>
   Effect.gen(function* () {
     const { stateDir } = surroundings
@@ -207,7 +214,7 @@ const write = (
     )
     const attempt = Effect.gen(function* () {
       const before = yield* readNow
-      if (target.isProject && wanted._tag !== "Remove" && alsoIn.length > 0) yield* refuseUntrusted(before)
+      if (approves && target.isProject && wanted._tag !== "Remove" && alsoIn.length > 0) yield* refuseUntrusted(before)
       const after = yield* Effect.mapError(
         change(target.file, before, wanted),
         ({ issues, reason }) => new EditRefused({ file: target.file, reason, issues })
@@ -217,7 +224,8 @@ const write = (
       // an editor may have saved it in the meantime
       if ((yield* readNow) !== before) return undefined
       if (after !== before) yield* Effect.mapError(Files.write(file, after, target.mode), notWritten)
-      if (target.isProject) yield* Effect.mapError(approve(stateDir, target, file, after, wanted), notApproved)
+      if (approves && target.isProject)
+        yield* Effect.mapError(approve(stateDir, target, file, after, wanted), notApproved)
       return { file: target.file, changed: after !== before, alsoIn, ...defined({ backup }) }
     })
     /** To switch a server of one's own is not to approve of what a project makes of it. */
@@ -226,8 +234,7 @@ const write = (
         const layer = Layer.ofFile("project", Text.make(target.file, before ?? ""))
         const content = Option.getOrUndefined(Either.getRight(Content.read(layer, layer.text!)))
         if (content === undefined || !content.servers.has(wanted.name)) return
-        const found = yield* Files.readText(TrustStore.fileIn(stateDir), maxBytes)
-        const trust = yield* TrustStore.read(stateDir, found)
+        const trust = yield* TrustStore.read(stateDir, yield* TrustStore.text(stateDir))
         if (trust.server(file, content, wanted.name)) return
         return yield* refuse(`it says something about "${wanted.name}" that nobody has approved of: trust it first`)
       })

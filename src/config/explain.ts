@@ -45,7 +45,7 @@ export interface ExplainedServer {
  */
 export interface Explanation {
   readonly servers: ReadonlyArray<ExplainedServer>
-  /** `tools`, `agent`, `permission` and `mcp_timeout`. */
+  /** `tools`, `agent`, `guard`, `permission`, `maxServers` and `mcp_timeout`. */
   readonly settings: ReadonlyArray<ExplainedValue>
 }
 

@@ -2,10 +2,11 @@
  * Files as this room needs them: read and found with bounds, and never lost to a crash.
  */
 import { constants } from "node:fs"
-import { open, readlink, realpath, stat } from "node:fs/promises"
+import { type FileHandle, open, readlink, realpath, stat } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { openOwn, UnsafePath } from "../system/ownership.js"
 import { codeOf, replace } from "../system/wholeFile.js"
 
 export type Found =
@@ -18,19 +19,55 @@ const budget = "5 seconds"
 
 /** What a file says. Never fails, never waits for long: a pipe of that name is no file. */
 export const readText = (path: string, maxBytes: number): Effect.Effect<Found> =>
-  Effect.tryPromise({ try: () => read(path, maxBytes), catch: codeOf }).pipe(
-    Effect.catchAll((code) =>
-      Effect.succeed<Found>(
-        code === "ENOENT" || code === "ENOTDIR" ? { _tag: "Absent" } : { _tag: "Problem", reason: reasonOf(code) }
-      )
-    ),
+  readWithin(() => open(path, constants.O_RDONLY | constants.O_NONBLOCK), maxBytes)
+
+/** Reads a file of the state directory. A link, and a file that other users can write, are a problem. */
+export const readStateText = (path: string, maxBytes: number): Effect.Effect<Found> =>
+  readWithin(() => openOwn(path), maxBytes)
+
+const readWithin = (openFile: () => Promise<FileHandle>, maxBytes: number): Effect.Effect<Found> =>
+  Effect.tryPromise({ try: () => read(openFile, maxBytes), catch: problemOf }).pipe(
+    Effect.catchAll(Effect.succeed),
     Effect.disconnect,
     Effect.timeoutOption(budget),
     Effect.map(Option.getOrElse((): Found => ({ _tag: "Problem", reason: "a disk that does not answer" })))
   )
 
-const read = async (path: string, maxBytes: number): Promise<Found> => {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+/**
+ * Several files by path, in batches. Once the total is reached the remaining ones are not read: which ones those are depends on
+ * their order only.
+ */
+export const readAll = (
+  paths: ReadonlyArray<string>,
+  limits: { readonly each: number; readonly total: number }
+): Effect.Effect<ReadonlyMap<string, Found>> =>
+  Effect.gen(function* () {
+    const all = new Map<string, Found>()
+    let left = limits.total
+    for (let start = 0; start < paths.length; start += batch) {
+      const some = paths.slice(start, start + batch)
+      const found =
+        left < 0 ? [] : yield* Effect.forEach(some, (path) => readText(path, limits.each), { concurrency: batch })
+      for (const [index, path] of some.entries()) {
+        const one = found[index]
+        if (one?._tag === "Found") left -= one.text.length
+        const reason = `a file beyond the limit of ${limits.total} bytes for all files together`
+        all.set(path, one === undefined || left < 0 ? { _tag: "Problem", reason } : one)
+      }
+    }
+    return all
+  })
+
+const batch = 16
+
+const problemOf = (error: unknown): Found => {
+  if (error instanceof UnsafePath) return { _tag: "Problem", reason: `a file that ${error.problem}` }
+  const code = codeOf(error)
+  return code === "ENOENT" || code === "ENOTDIR" ? { _tag: "Absent" } : { _tag: "Problem", reason: reasonOf(code) }
+}
+
+const read = async (openFile: () => Promise<FileHandle>, maxBytes: number): Promise<Found> => {
+  const file = await openFile()
   try {
     const found = await file.stat()
     if (!found.isFile()) {

@@ -6,7 +6,6 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import type { Desired } from "../domain/Desired.js"
 import type { InvalidConfig } from "../domain/Errors.js"
@@ -25,11 +24,11 @@ const patience = 1000
 /** A file that is gone or empty may be about to be written anew. */
 const vanishedFor = 250
 
+/** How often it is read again while its directory keeps changing. */
+const maxReadsAgain = 8
+
 /** How often is looked where nothing can be watched. */
 const pollEvery = "2 seconds"
-
-/** How often an organisation's document is asked for. */
-const refreshEvery = "1 hour"
 
 export interface Following {
   readonly first: Snapshot
@@ -98,9 +97,19 @@ export const follow = ({
         return Effect.as(adopt(next, apply), true)
       }).pipe(Effect.uninterruptible)
 
-    /** What is there once nobody is in the middle of writing it. */
-    const settled = (now: Snapshot): Effect.Effect<Snapshot> =>
-      vanished(seen, now.seen) ? Effect.delay(read, vanishedFor) : Effect.succeed(now)
+    /**
+     * Reads again as long as a file is gone or empty and its directory keeps changing: every write in place passes through
+     * the empty file, and one that is written again and again can be met there more than once.
+     */
+    const settled = (now: Snapshot, hasChangedAgain = Effect.succeed(false)): Effect.Effect<Snapshot> =>
+      Effect.gen(function* () {
+        let next = now
+        for (let reads = 0; reads < maxReadsAgain && vanished(seen, next.seen); reads++) {
+          next = yield* Effect.delay(read, vanishedFor)
+          if (!(yield* hasChangedAgain)) break
+        }
+        return next
+      })
 
     const adopt = (next: Snapshot, apply: Apply): Effect.Effect<void> => {
       const changes = judge(next)
@@ -111,7 +120,7 @@ export const follow = ({
     const reload = (apply: Apply) =>
       one.withPermits(1)(
         read.pipe(
-          Effect.flatMap(settled),
+          Effect.flatMap((now) => settled(now)),
           Effect.flatMap((next) => accept(next, apply)),
           Effect.asVoid
         )
@@ -119,17 +128,17 @@ export const follow = ({
 
     const reapply = (apply: Apply) =>
       one.withPermits(1)(
-        Effect.flatMap(Effect.flatMap(read, settled), (next) => {
-          told = new Map()
-          return Effect.uninterruptible(adopt(next, apply))
-        })
+        Effect.flatMap(
+          Effect.flatMap(read, (now) => settled(now)),
+          (next) => {
+            told = new Map()
+            return Effect.uninterruptible(adopt(next, apply))
+          }
+        )
       )
 
     if (Option.isSome(Organisation.addressOf(surroundings))) {
-      const refresh = Organisation.refresh(surroundings)
-      yield* Effect.forkScoped(
-        watch ? Effect.asVoid(Effect.repeat(refresh, Schedule.spaced(refreshEvery))) : Effect.asVoid(refresh)
-      )
+      yield* Effect.forkScoped(watch ? Organisation.keepFresh(surroundings) : Organisation.refresh(surroundings))
     }
     const problems = first.broken.size === 0 ? [] : [rejection(first.broken.values())]
     if (!watch) return { first, problems, next: () => Effect.never, reload, reapply }
@@ -145,7 +154,9 @@ export const follow = ({
       Effect.gen(function* () {
         const now = yield* read
         yield* lookOutFor(now)
-        return yield* accept(yield* settled(now), apply)
+        // the signal stays: whatever is read here, the outer loop looks once more
+        const hasChangedAgain = Effect.map(signals.size, (waiting) => waiting > 0)
+        return yield* accept(yield* settled(now, hasChangedAgain), apply)
       })
 
     const next = (apply: Apply): Effect.Effect<void> =>

@@ -17,7 +17,7 @@ import * as Content from "./Content.js"
 import * as Entry from "./Entry.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
-import { hasPlaceholder } from "./interpolate.js"
+import { allowance, hasPlaceholder, interpolate } from "./interpolate.js"
 import * as Layer from "./Layer.js"
 import { load } from "./load.js"
 import { isHidden } from "./openParts.js"
@@ -30,7 +30,35 @@ import * as Tree from "./Tree.js"
 const maxBytes = 64 * 1024 * 1024
 
 /**
- * What a client has, and what of it would be added.
+ * A server of another client, as an entry of ours.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ImportedServer {
+  readonly name: string
+  /** As it stands in the file of its owner. Values that may be secret are redacted, so that it can be shown. */
+  readonly entry: ServerConfig.Input
+  /** The same for a file elsewhere: relative paths are absolute. */
+  readonly movedEntry: ServerConfig.Input
+  /** The files that declare it, the one that wins last. */
+  readonly from: ReadonlyArray<string>
+  /**
+   * - `user`: one of the user's own files
+   * - `private`: one of the user's own files, but for one project only
+   * - `project`: a file of the project, whoever wrote it
+   */
+  readonly owner: "user" | "private" | "project"
+  /** The directory of the project; absent for `user`. */
+  readonly project?: string | undefined
+  /** Whether it holds values that may be secret, in plain text. */
+  readonly hasSecrets: boolean
+  /** Why it cannot work as things are: questions that only an editor can ask, variables that are not set. */
+  readonly issues: ReadonlyArray<Issue>
+}
+
+/**
+ * The servers of a client, and which of them can be added.
  *
  * @since 0.1.0
  * @category models
@@ -39,52 +67,54 @@ export interface Imported {
   readonly client: Client
   /** The files that were found, the one that wins last. */
   readonly files: ReadonlyArray<{ readonly file: string; readonly servers: ReadonlyArray<string> }>
-  /** Servers that would be added, ready for `add`. What may be a secret in them is redacted, so that they can be shown. */
-  readonly add: Readonly<Record<string, ServerConfig.Input>>
-  /** Servers that would not, and why. */
+  /** Servers that can be added, with `addImported`. */
+  readonly servers: ReadonlyArray<ImportedServer>
+  /** Servers that cannot, and why. */
   readonly skip: Readonly<Record<string, string>>
   /** What was not taken over, and what to know of what was. */
   readonly diagnostics: ReadonlyArray<Diagnostic>
-  /** Files that are no use, and entries that are wrong. */
+  /** Files that cannot be read, and entries that are wrong. */
   readonly problems: ReadonlyArray<InvalidConfig>
+}
+
+/** An entry as one owner declares it. Entries of different owners are never merged: a project must not change the user's. */
+interface Declared {
+  readonly owner: ImportedServer["owner"]
+  readonly project: string | undefined
+  readonly entry: Entry.Entry
+  readonly from: ReadonlyArray<string>
 }
 
 export const importFrom = (client: Client, surroundings: Surroundings): Effect.Effect<Imported> =>
   Effect.gen(function* () {
     const project = yield* projectDirectories(surroundings)
     const files = clientFiles(client, surroundings, project)
-    const found = yield* Effect.forEach(files, (file) => readFile(file, client, project), { concurrency: 16 })
-    const present = (yield* load(surroundings, {})).combined.servers
-    const contents = found.flat()
-    const servers = new Map<string, Entry.Entry>()
+    const contents = (yield* Effect.forEach(files, (file) => readFile(file, client, project), {
+      concurrency: 16
+    })).flat()
+    const present = (yield* load(surroundings, {})).combined.servers.filter(({ entry }) => Entry.isDefinition(entry))
+    const presentNames = new Set(present.map(({ name }) => name))
     const problems: Array<InvalidConfig> = []
     const diagnostics: Array<Diagnostic> = []
-    for (const { content, file } of contents) {
-      if (Either.isLeft(content)) {
-        problems.push(new InvalidConfig({ issues: content.left }))
-        continue
-      }
-      diagnostics.push(...content.right.diagnostics)
-      for (const [name, entry] of content.right.servers) {
-        const own = { ...entry, tree: translated(client, entry.tree, file, surroundings) }
-        const lower = servers.get(name)
-        servers.set(name, lower === undefined ? own : Entry.merge(lower, own))
-      }
+    const servers: Array<ImportedServer> = []
+    const skip = new Map<string, string>()
+    for (const { content } of contents) {
+      if (Either.isLeft(content)) problems.push(new InvalidConfig({ issues: content.left }))
+      else for (const each of content.right.diagnostics) diagnostics.push(each)
     }
-    const add: Array<[string, ServerConfig.Input]> = []
-    const skip: Array<[string, string]> = []
-    for (const [name, { tree }] of servers) {
-      const entry = Tree.toPlain(tree)
-      if (isSwitch(entry)) continue
-      const same = present.find((server) => server.name === name && Entry.isDefinition(server.entry))
-      const decoded = ServerConfig.decode(name, entry)
-      const hasText = Array.from(Tree.leaves(tree)).some(
-        ([, leaf]) => leaf._tag === "Leaf" && typeof leaf.value === "string" && hasPlaceholder(leaf.value)
-      )
-      if (same !== undefined) skip.push([name, "there is a server of that name already"])
-      else if (hasOddKey(tree)) skip.push([name, "a key in it does not look like a name: take it over by hand"])
-      else if (Either.isLeft(decoded) && !hasText) {
-        skip.push([name, "its entry is wrong"])
+    for (const [name, all] of declarations(client, contents)) {
+      const [chosen, ...others] = all.toSorted((a, b) => precedence.indexOf(a.owner) - precedence.indexOf(b.owner))
+      const { entry, from, owner, project } = chosen!
+      const { tree } = entry
+      for (const { entry: other, from: file } of others) {
+        const message = `"${name}" in ${file.at(-1)} was not taken over: the one in ${from.at(-1)} was`
+        diagnostics.push({ ...Content.remark(other.tree.origin, "not_taken_over", message), subject: name })
+      }
+      const decoded = ServerConfig.decode(name, Tree.toPlain(tree))
+      if (presentNames.has(name)) skip.set(name, "there is a server of that name already")
+      else if (hasOddKey(tree)) skip.set(name, "a key in it does not look like a name: take it over by hand")
+      else if (Either.isLeft(decoded) && !hasPlaceholders(tree)) {
+        skip.set(name, "its entry is wrong")
         const issues = cappedIssues(decoded.left.issues).map((issue): Issue => {
           const { rest, tree: at } = Tree.find(tree, issue.path)
           return Layer.issueAt(at.origin, issue, rest)
@@ -92,8 +122,19 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
         problems.push(new InvalidConfig({ server: name, issues }))
       } else {
         if (Either.isRight(decoded))
-          diagnostics.push(...decoded.right.warnings.map((warning) => ({ ...warning, subject: name })))
-        add.push([name, Tree.toPlain(veiled(tree)) as ServerConfig.Input])
+          for (const warning of decoded.right.warnings) diagnostics.push({ ...warning, subject: name })
+        const shown = (part: Tree.Tree) => Tree.toPlain(veiled(part)) as ServerConfig.Input
+        const moved = project === undefined ? tree : absoluteIn(project, tree, surroundings)
+        servers.push({
+          name,
+          entry: shown(tree),
+          movedEntry: shown(moved),
+          from,
+          owner,
+          project,
+          hasSecrets: holdsRedacted(shown(tree)),
+          issues: cappedIssues(unusable(tree, surroundings))
+        })
       }
     }
     return {
@@ -102,12 +143,79 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
         file: file.path,
         servers: Either.isRight(content) ? [...content.right.servers.keys()] : []
       })),
-      add: Object.fromEntries(add),
+      servers,
       skip: Object.fromEntries(skip),
       diagnostics: cappedDiagnostics(diagnostics),
       problems
     }
   })
+
+/** Of several owners that declare a server, the first counts. */
+const precedence: ReadonlyArray<ImportedServer["owner"]> = ["private", "user", "project"]
+
+/** What each owner says a server is. Of nested directories, the innermost counts. */
+const declarations = (client: Client, contents: ReadonlyArray<Found>): ReadonlyMap<string, ReadonlyArray<Declared>> => {
+  const names = new Map<string, ReadonlyArray<Declared>>()
+  for (const { content, file } of contents) {
+    if (Either.isLeft(content)) continue
+    for (const [name, { tree, ...entry }] of content.right.servers) {
+      const before = names.get(name) ?? []
+      const same = before.find((each) => each.owner === file.owner)
+      const own = { ...entry, tree: client === "gemini" ? withGeminiVariables(tree) : tree }
+      const isMerged = same !== undefined && same.project === file.project
+      const next: Declared = isMerged
+        ? { ...same, entry: Entry.merge(same.entry, own), from: [...same.from, file.path] }
+        : { owner: file.owner, project: file.project, entry: own, from: [file.path] }
+      names.set(name, [...before.filter((each) => each !== same), next])
+    }
+  }
+  // entries that only switch a server on or off declare none
+  return new Map(
+    Array.from(
+      names,
+      ([name, all]) => [name, all.filter(({ entry }) => !isSwitch(Tree.toPlain(entry.tree)))] as const
+    ).filter(([, all]) => all.length > 0)
+  )
+}
+
+const hasPlaceholders = (tree: Tree.Tree): boolean => {
+  let found = false
+  Tree.forEachText(tree, (text) => {
+    found ||= hasPlaceholder(text)
+  })
+  return found
+}
+
+const holdsRedacted = (value: unknown): boolean =>
+  Redacted.isRedacted(value) ||
+  (typeof value === "object" && value !== null && Object.values(value).some(holdsRedacted))
+
+/** What the entry asks for and is not there. */
+const unusable = (tree: Tree.Tree, { cwd, env, home }: Surroundings): ReadonlyArray<Issue> => {
+  const issues: Array<Issue> = []
+  const editorNames: Readonly<Record<string, string>> = {
+    workspaceFolder: cwd,
+    workspaceFolderBasename: cwd,
+    userHome: home,
+    pathSeparator: "/",
+    "/": "/"
+  }
+  const shared = [allowance("entry")]
+  Tree.forEachText(tree, (text, { origin }) => {
+    const { missing } = interpolate(
+      text,
+      {
+        variable: (name) => (typeof env[name] === "string" ? env[name] : undefined),
+        known: (name) => (Object.hasOwn(editorNames, name) ? editorNames[name] : undefined),
+        // whether a file is there is found out where the entry is used
+        file: () => ({ content: "" })
+      },
+      shared
+    )
+    for (const each of missing) issues.push(Layer.issueAt(origin, each))
+  })
+  return issues
+}
 
 interface Found {
   readonly file: ClientFile
@@ -131,7 +239,7 @@ const readFile = (
     return client === "claude-code" ? [...all, ...ofProjects(layer, text, file, project)] : all
   })
 
-/** Claude Code keeps what a person has added for one project in the person's own file. */
+/** Claude Code keeps the servers that a user has added for one project in the user's own file. */
 const ofProjects = (
   layer: Layer.Layer,
   text: Text.Text,
@@ -145,7 +253,12 @@ const ofProjects = (
         const found = Tree.find(tree, ["projects", directory])
         return found.rest.length > 0 || !Tree.isBranch(found.tree) || !found.tree.fields.has("mcpServers")
           ? []
-          : [{ file: { ...file, project: directory }, content: Content.ofTree(layer, found.tree) }]
+          : [
+              {
+                file: { ...file, owner: "private" as const, project: directory },
+                content: Content.ofTree(layer, found.tree)
+              }
+            ]
       })
   })
 
@@ -169,29 +282,16 @@ const veiled = (tree: Tree.Tree): Tree.Tree => {
   return veil(tree, [])
 }
 
-/** What meant something where it stood means the same elsewhere. */
-const translated = (
-  client: Client,
-  tree: Tree.Tree,
-  { project }: ClientFile,
-  surroundings: Surroundings
-): Tree.Tree => {
+/** Gemini takes `$NAME` alone for a variable. */
+const withGeminiVariables = (tree: Tree.Tree): Tree.Tree =>
+  Tree.mapTexts(tree, (text) => text.replace(/^\$([A-Za-z_]\w*)$/, (_, name) => `\${${name}}`))
+
+/** The entry with the same meaning in a file that is not in the project. */
+const absoluteIn = (project: string, tree: Tree.Tree, surroundings: Surroundings): Tree.Tree => {
   if (!Tree.isBranch(tree)) return tree
-  const texts = Tree.mapTexts(tree, (text) => {
-    // the one client that takes this for a variable
-    const variable = client === "gemini" ? text.replace(/^\$([A-Za-z_]\w*)$/, (_, name) => `\${${name}}`) : text
-    return project === undefined ? variable : variable.replaceAll("${workspaceFolder}", project)
-  }) as Tree.Branch
-  if (project === undefined || Entry.kindOf(texts) !== "local") return texts
+  const texts = Tree.mapTexts(tree, (text) => text.replaceAll("${workspaceFolder}", project)) as Tree.Branch
+  if (Entry.kindOf(texts) !== "local") return texts
   const cwd = texts.fields.get("cwd")
-  const words = ["command", "args"].flatMap((key) =>
-    Array.from(Tree.leaves(texts.fields.get(key) ?? Tree.list([], tree.origin)))
-  )
-  const isRelative = words.some(
-    ([, leaf]) => leaf._tag === "Leaf" && typeof leaf.value === "string" && /^\.\.?(?:[\\/]|$)/.test(leaf.value)
-  )
-  if (cwd === undefined && !isRelative) return texts
-  // paths were seen from the project
   const absolute =
     cwd === undefined
       ? Tree.leaf(project, tree.origin)

@@ -55,6 +55,8 @@ export interface Values {
   readonly variable: (name: string) => string | undefined
   /** Names that editors know (`workspaceFolder`, `userHome`). They are no secrets. */
   readonly known: (name: string) => string | undefined
+  /** Why a name that editors know has no value now. */
+  readonly withheld?: ((name: string) => Interpolated["missing"][number] | undefined) | undefined
   /** The content of a file, or why it cannot be had. */
   readonly file: (path: string) => { readonly content: string } | { readonly problem: string }
 }
@@ -67,14 +69,45 @@ export interface Interpolated {
   readonly missing: ReadonlyArray<{ readonly expected: string; readonly found: string; readonly hint: string }>
 }
 
+/** How much may be put in, in UTF-16 units. A system takes no argument or variable of more than 128 KiB. */
+export const limits = { value: 1024 * 1024, entry: 4 * 1024 * 1024, document: 16 * 1024 * 1024 } as const
+
+/** What is left of a limit. It is used up by what is put in. */
+export interface Allowance {
+  readonly of: keyof typeof limits
+  left: number
+}
+
+export const allowance = (of: keyof typeof limits): Allowance => ({ of, left: limits[of] })
+
+const within: Readonly<Record<keyof typeof limits, string>> = {
+  value: "one value",
+  entry: "one entry",
+  document: "all config files together"
+}
+
 /** A variable that is empty counts as one that is not set: an empty token is never what was meant. */
-export const interpolate = (text: string, values: Values): Interpolated => {
+export const interpolate = (
+  text: string,
+  values: Values,
+  /** Shared with other texts. Defaults to none: then only the limit of one value holds. */
+  shared: ReadonlyArray<Allowance> = []
+): Interpolated => {
   if (!text.includes("{")) return { text, secrets: [], missing: [] }
+  const allowances = [allowance("value"), ...shared]
+  let exceeded: Allowance | undefined
   const secrets: Array<string> = []
   const missing: Array<Interpolated["missing"][number]> = []
   const secret = (value: string): string => {
-    if (value !== "") secrets.push(value)
-    return value
+    const inserted = insert(value)
+    if (inserted !== "") secrets.push(inserted)
+    return inserted
+  }
+  /** Nothing more is put in once a limit is reached: the text would not be used. */
+  const insert = (value: string): string => {
+    for (const each of allowances) each.left -= value.length
+    exceeded ??= allowances.find(({ left }) => left < 0)
+    return exceeded === undefined ? value : ""
   }
   const result = replace(text, (placeholder) => {
     switch (placeholder._tag) {
@@ -85,8 +118,13 @@ export const interpolate = (text: string, values: Values): Interpolated => {
         const value = values.variable(name)
         if (value !== undefined && value !== "") return secret(value)
         const known = values.known(name)
-        if (known !== undefined) return known
+        if (known !== undefined) return insert(known)
         if (fallback !== undefined) return secret(fallback)
+        const withheld = values.withheld?.(name)
+        if (withheld !== undefined) {
+          missing.push(withheld)
+          return ""
+        }
         const found = value === undefined ? "a variable that is not set" : "a variable that is empty"
         const shown = variableName(name)
         const hint =
@@ -113,6 +151,13 @@ export const interpolate = (text: string, values: Values): Interpolated => {
       }
     }
   })
+  if (exceeded !== undefined) {
+    missing.push({
+      expected: `at most ${limits[exceeded.of]} characters of variables and files in ${within[exceeded.of]}`,
+      found: "more",
+      hint: "use a shorter variable or file, or use it in fewer places"
+    })
+  }
   if (unfinished.test(text.replace(pattern, ""))) {
     const hint = "a default holds no braces, and every brace has its end"
     missing.push({ expected: "{env:NAME:-default} or {file:path}", found: "a placeholder that cannot be read", hint })

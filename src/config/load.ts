@@ -20,14 +20,19 @@ import { placeholdersOf, type Values } from "./interpolate.js"
 import * as Layer from "./Layer.js"
 import { type Candidate, candidates, projectDirectories } from "./locations.js"
 import * as Organisation from "./Organisation.js"
-import { resolve } from "./resolve.js"
+import { isSwitchedOff, resolve } from "./resolve.js"
+import { withinLimits } from "./serverLimit.js"
 import * as Text from "./Text.js"
 import * as Tree from "./Tree.js"
 import * as TrustStore from "./TrustStore.js"
+import * as Workspace from "./Workspace.js"
 
 const maxBytes = 8 * 1024 * 1024
 
 const maxFileBytes = 1024 * 1024
+
+/** All files that `{file:}` names, together. */
+const maxFilesBytes = 16 * 1024 * 1024
 
 /** What a program itself asks for: the lowest layer. */
 export type Program = Pick<Desired, "servers" | "defaults" | "tools" | "agents">
@@ -46,6 +51,7 @@ export interface Snapshot {
   readonly reads: ReadonlyArray<Read>
   readonly judged: ReadonlyArray<Judged>
   readonly combined: Combined
+  readonly workspace: Workspace.Workspace
   /** Files that could not be used, by name. */
   readonly broken: ReadonlyMap<string, ReadonlyArray<Issue>>
   /** Everything that a change of would matter: files that are there, and files that may come. */
@@ -66,40 +72,42 @@ export const load = (
   Effect.gen(function* () {
     const project = yield* projectDirectories(surroundings)
     const files = candidates(surroundings, project)
-    const [texts, organisation, trustText] = yield* Effect.all(
+    const [texts, organisation, trustText, directory, home] = yield* Effect.all(
       [
         Effect.forEach(files, readCandidate, { concurrency: 16 }),
-        Organisation.kept(surroundings),
-        Files.readText(TrustStore.fileIn(surroundings.stateDir), maxBytes)
+        Organisation.known(surroundings),
+        TrustStore.text(surroundings.stateDir),
+        Files.realPath(project[0] ?? surroundings.cwd),
+        Files.realPath(surroundings.home)
       ],
       { concurrency: "unbounded" }
     )
     // what is decided and what is remembered of it are of the same text
     const trust = yield* TrustStore.read(surroundings.stateDir, trustText)
+    const workspace = { directory, home, isTrusted: directory === home || trust.directory(directory) }
     const reads = inOrder([
       ...programLayer(program, surroundings),
-      ...organisationLayer(surroundings, organisation),
+      ...organisationLayer(surroundings, organisation.document),
       ...texts.flatMap(({ read }) => Option.toArray(read)),
-      ...inlineLayer(surroundings)
+      ...inlineLayer(surroundings, Workspace.userDirectory(workspace))
     ])
-    const judged = reads.flatMap((read) => {
-      const content = Option.getOrElse(Either.getRight(read.content), () => remembered.get(read.layer.name))
-      return content === undefined ? [] : [judge(read, content, trust)]
-    })
+    const judged = withinLimits(
+      reads.flatMap((read) => {
+        const content = Option.getOrElse(Either.getRight(read.content), () => remembered.get(read.layer.name))
+        return content === undefined ? [] : [judge(read, content, trust)]
+      })
+    )
     const combined = combine(judged)
     const contents = yield* readReferences(combined, surroundings)
     const resolved = resolve(
       combined,
       program.defaults ?? {},
-      (layer) => valuesOf(layer, surroundings, contents),
-      surroundings
+      (layer) => valuesOf(layer, surroundings, contents, workspace),
+      { ...surroundings, workingDirectory: (layer) => Workspace.workingDirectory(layer, workspace) }
     )
-    const general = [
-      ...combined.diagnostics.filter(({ subject }) => subject === undefined),
-      ...organisationRemarks(surroundings)
-    ]
+    const general = [...combined.diagnostics.filter(({ subject }) => subject === undefined), ...organisation.remarks]
     const desired = { ...resolved.desired, diagnostics: cappedDiagnostics(general) }
-    const diagnostics = cappedDiagnostics([...resolved.diagnostics, ...organisationRemarks(surroundings)])
+    const diagnostics = cappedDiagnostics([...resolved.diagnostics, ...organisation.remarks])
     const broken = new Map(
       reads.flatMap(({ content, layer }) => (Either.isLeft(content) ? [[layer.name, content.left] as const] : []))
     )
@@ -107,22 +115,13 @@ export const load = (
       ...texts.map(({ path, said }) => [path, said] as const),
       ...Array.from(contents, ([path, found]) => [path, said(found)] as const),
       [TrustStore.fileIn(surroundings.stateDir), said(trustText)],
-      [Organisation.fileIn(surroundings.stateDir), Option.getOrElse(organisation, () => "")]
+      [Organisation.fileIn(surroundings.stateDir), saidBy(organisation)]
     ])
-    return { desired, diagnostics, reads, judged, combined, broken, watched: [...seen.keys()], seen }
+    return { desired, diagnostics, reads, judged, combined, workspace, broken, watched: [...seen.keys()], seen }
   })
 
-/** An address that nobody asks is most likely a mistake. */
-const organisationRemarks = ({ env }: Surroundings): ReadonlyArray<Diagnostic> =>
-  (env.MCP_SUPERVISOR_DEFAULTS_URL ?? "") === "" || Option.isSome(Organisation.addressOf({ env }))
-    ? []
-    : [
-        {
-          severity: "warning",
-          code: "organisation_address",
-          message: "MCP_SUPERVISOR_DEFAULTS_URL is no https address (http is for this machine only): it is not asked"
-        }
-      ]
+const saidBy = ({ document, remarks }: Organisation.Known): string =>
+  [Option.getOrElse(document, () => ""), ...remarks.map(({ message }) => message)].join("\n").trim()
 
 /** Any text that says what was found, and differs where it differs. */
 const said = (found: Files.Found): string =>
@@ -136,7 +135,9 @@ const readCandidate = ({ kind, path, required }: Candidate) =>
     const text = named.text!
     const realPath = Layer.needsTrust(named) ? yield* Files.realPath(path) : path
     // what is approved of is approved of where it is: a link from elsewhere must not give it another meaning
-    const layer = Layer.needsTrust(named) ? { ...named, directory: dirname(realPath) } : named
+    const layer = Layer.needsTrust(named)
+      ? { ...named, directory: dirname(realPath), runsIn: Workspace.projectDirectoryOf(realPath) }
+      : { ...named, runsIn: kind === "file" ? named.directory : undefined }
     const content =
       found._tag === "Found"
         ? Content.read(layer, text)
@@ -150,7 +151,7 @@ const programLayer = (program: Program, { cwd }: Surroundings): ReadonlyArray<Re
   const { agents: agent, servers: mcp, tools } = program
   const document = defined({ mcp, tools, agent })
   if (Object.keys(document).length === 0) return []
-  const layer: Layer.Layer = { kind: "program", name: "the program", directory: cwd }
+  const layer: Layer.Layer = { kind: "program", name: "the program", directory: cwd, runsIn: cwd }
   return [{ layer, realPath: "", content: Content.ofTree(layer, Tree.fromPlain(document, layer)) }]
 }
 
@@ -162,11 +163,12 @@ const organisationLayer = (surroundings: Surroundings, kept: Option.Option<strin
 
 const inlineVariable = "MCP_SUPERVISOR_CONFIG_CONTENT"
 
-const inlineLayer = ({ cwd, env }: Surroundings): ReadonlyArray<Read> => {
+/** @param directory it has no file: its paths are relative to where its servers run. */
+const inlineLayer = ({ env }: Surroundings, directory: string): ReadonlyArray<Read> => {
   const given = env[inlineVariable] ?? ""
   if (given.trim() === "") return []
   const text = Text.make(inlineVariable, given)
-  const layer: Layer.Layer = { kind: "inline", name: inlineVariable, directory: cwd, text }
+  const layer: Layer.Layer = { kind: "inline", name: inlineVariable, directory, text }
   return [{ layer, realPath: "", content: Content.read(layer, text) }]
 }
 
@@ -213,25 +215,29 @@ const readReferences = (
       }
     })
   }
-  return Effect.map(
-    Effect.forEach(paths, (path) => Effect.map(Files.readText(path, maxFileBytes), (found) => [path, found] as const), {
-      concurrency: 16
-    }),
-    (found) => new Map(found)
-  )
+  return Files.readAll([...paths], { each: maxFileBytes, total: maxFilesBytes })
 }
 
 const valuesOf = (
   layer: Layer.Layer,
   surroundings: Surroundings,
-  contents: ReadonlyMap<string, Files.Found>
+  contents: ReadonlyMap<string, Files.Found>,
+  workspace: Workspace.Workspace
 ): Values => ({
   variable: (name) => {
     // an environment has keys that are no variables, such as "constructor"
     const value: unknown = surroundings.env[name]
     return typeof value === "string" ? value : undefined
   },
-  known: (name) => knownNames(surroundings).get(name),
+  known: (name) => knownNames(surroundings, Workspace.workspaceFolder(layer, workspace)).get(name),
+  withheld: (name) =>
+    /^workspaceFolder(?:Basename)?$/.test(name)
+      ? {
+          expected: "a trusted project directory",
+          found: `${workspace.directory}, which is not trusted`,
+          hint: 'to use it for your own servers: mcp-supervisor trust; or write a path instead of "${workspaceFolder}"'
+        }
+      : undefined,
   file: (path) => {
     const found = contents.get(resolveFrom(layer.directory, path, surroundings))
     if (found?._tag !== "Found") return { problem: found?._tag === "Problem" ? found.reason : "no file of that name" }
@@ -242,14 +248,30 @@ const valuesOf = (
 })
 
 /** What editors call these places. */
-const knownNames = ({ cwd, home, platform }: Surroundings): ReadonlyMap<string, string> =>
+const knownNames = (
+  { home, platform }: Surroundings,
+  workspaceFolder: string | undefined
+): ReadonlyMap<string, string> =>
   new Map([
-    ["workspaceFolder", cwd],
-    ["workspaceFolderBasename", pathsOf(platform).basename(cwd)],
+    ...(workspaceFolder === undefined
+      ? []
+      : ([
+          ["workspaceFolder", workspaceFolder],
+          ["workspaceFolderBasename", pathsOf(platform).basename(workspaceFolder)]
+        ] as const)),
     ["userHome", home],
     ["pathSeparator", pathsOf(platform).sep],
     ["/", pathsOf(platform).sep]
   ])
+
+/** Local servers of the user's layers that are enabled and set no `cwd`. */
+export const inUserDirectory = ({ combined }: Snapshot): ReadonlyArray<string> =>
+  combined.servers.flatMap(({ entry: { tree }, name, untrusted }) => {
+    const command = Tree.isBranch(tree) && !tree.fields.has("cwd") ? tree.fields.get("command") : undefined
+    return untrusted || isSwitchedOff(tree) || command === undefined || command.origin.layer.runsIn !== undefined
+      ? []
+      : [name]
+  })
 
 /** One error for all files that are of no use. */
 export const rejection = (broken: Iterable<ReadonlyArray<Issue>>): InvalidConfig =>

@@ -49,7 +49,9 @@ const limits =
   /^(?:connect|list|call|total|base|factor|cap|stableAfter|maxRestarts|window|cooldown|interval|timeout|callbackPort)$/
 
 const isMeasure = ([key, detail, ...rest]: Tree.Path): boolean =>
-  /^(?:timeout|restart|health|idleStop|catalogTtl|concurrency|mcp_timeout|oauth)$/.test(String(key)) &&
+  /^(?:timeout|restart|health|idleStop|catalogTtl|listBudget|concurrency|maxServers|mcp_timeout|oauth)$/.test(
+    String(key)
+  ) &&
   rest.length === 0 &&
   (key === "oauth" ? detail === "callbackPort" : detail === undefined || limits.test(String(detail)))
 

@@ -20,6 +20,8 @@ export const parseJson = (text: Text, layer: Layer): Either.Either<Parsed, Reado
   if (value === undefined) return parseLeniently(text, layer)
   let places: Tree | undefined
   const offset = (path: Path): number | undefined => {
+    // the document itself begins where its text does: that is no reason to read all of it again
+    if (path.length === 0) return text.text.search(/[[{"\w-]/)
     places ??= Either.getOrUndefined(parseLeniently(text, layer))?.tree
     return places && offsetOf(find(places, path).tree.origin)
   }

@@ -15,7 +15,7 @@ import { cappedIssues } from "./capped.js"
 import type { Combined, Server } from "./combine.js"
 import { absolute, type Paths } from "./absolute.js"
 import * as Entry from "./Entry.js"
-import { type Interpolated, interpolate, type Values } from "./interpolate.js"
+import { type Allowance, allowance, type Interpolated, interpolate, type Values } from "./interpolate.js"
 import { issueAt, type Layer, place } from "./Layer.js"
 import * as Tree from "./Tree.js"
 
@@ -34,7 +34,8 @@ export const resolve = (
   valuesOf: ValuesOf,
   paths: Paths
 ): Resolved => {
-  const settings = combined.settings && filled(combined.settings, valuesOf)
+  const document = allowance("document")
+  const settings = combined.settings && filled(combined.settings, valuesOf, document)
   const read = (key: string) => {
     const tree = Tree.isBranch(settings?.tree) ? settings.tree.fields.get(key) : undefined
     return tree === undefined ? undefined : Tree.toPlain(tree)
@@ -58,18 +59,23 @@ export const resolve = (
     }
     // one that only switches another that is not there is nothing
     if (!Entry.isDefinition(server.entry) && isSwitch(Tree.toPlain(server.entry.tree))) continue
-    Either.match(resolveServer(server, valuesOf, paths), {
+    Either.match(resolveServer(server, valuesOf, paths, document), {
       onLeft: (error) => unreadable.push([server.name, error]),
       onRight: ({ input, warnings }) => {
         servers.push([server.name, input])
-        diagnostics.push(...warnings)
+        for (const warning of warnings) diagnostics.push(warning)
       }
     })
   }
   const desired: Desired = {
     servers: Object.fromEntries(servers),
     defaults: merged,
-    ...(defined({ tools: read("tools"), agents: read("agent"), permission: read("permission") }) as object),
+    ...(defined({
+      tools: read("tools"),
+      agents: read("agent"),
+      guard: read("guard"),
+      permission: read("permission")
+    }) as object),
     untrusted,
     unreadable: Object.fromEntries(unreadable)
   }
@@ -94,28 +100,31 @@ interface Filled {
 }
 
 /** With variables and files put into every text. What a program says itself is taken literally. */
-const filled = (tree: Tree.Tree, valuesOf: ValuesOf): Filled => {
-  const secrets: Array<string> = []
+const filled = (tree: Tree.Tree, valuesOf: ValuesOf, document: Allowance): Filled => {
+  const secrets = new Set<string>()
   const issues: Array<Issue> = []
+  const shared = [allowance("entry"), document]
   const fill = (text: string, { origin }: Tree.Leaf): string => {
-    if (origin.layer.kind === "program") return text
-    const result: Interpolated = interpolate(text, valuesOf(origin.layer))
-    secrets.push(...result.secrets)
-    issues.push(...result.missing.map((missing) => issueAt(origin, missing)))
+    // one issue says enough of a limit that is reached
+    if (origin.layer.kind === "program" || (issues.length > 0 && shared.some(({ left }) => left < 0))) return text
+    const result: Interpolated = interpolate(text, valuesOf(origin.layer), shared)
+    for (const secret of result.secrets) secrets.add(secret)
+    for (const missing of result.missing) issues.push(issueAt(origin, missing))
     return result.text
   }
-  return { tree: Tree.mapTexts(tree, fill), secrets, issues }
+  return { tree: Tree.mapTexts(tree, fill), secrets: [...secrets], issues }
 }
 
 const resolveServer = (
   { entry, name }: Server,
   valuesOf: ValuesOf,
-  paths: Paths
+  paths: Paths,
+  document: Allowance
 ): Either.Either<
   { readonly input: ServerConfig.Input; readonly warnings: ReadonlyArray<Diagnostic> },
   InvalidConfig
 > => {
-  const { issues, secrets, tree } = filled(entry.tree, valuesOf)
+  const { issues, secrets, tree } = filled(entry.tree, valuesOf, document)
   if (issues.length > 0) {
     const disabled = isSwitchedOff(entry.tree) ? true : undefined
     return Either.left(new InvalidConfig({ server: name, issues: cappedIssues(issues), ...defined({ disabled }) }))

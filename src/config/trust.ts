@@ -1,55 +1,200 @@
 /**
- * Approving of what project files say, and taking that back.
+ * Approving what a project's files say and the project's directory, and taking that back. What is approved is what was shown,
+ * also if the files change in between.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { EditRefused } from "../domain/Errors.js"
+import type { Issue } from "../domain/Issue.js"
+import { entryParts, type Part, settingParts } from "./approvedParts.js"
+import { type Content, invalidName } from "./Content.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
 import * as Layer from "./Layer.js"
-import { load } from "./load.js"
+import { load, type Read } from "./load.js"
+import { candidates, projectDirectories } from "./locations.js"
 import * as TrustStore from "./TrustStore.js"
 
-/** Approves of everything that project files say now, or of what one of them says. */
-export const trust = (
-  surroundings: Surroundings,
-  file: string | undefined
-): Effect.Effect<ReadonlyArray<{ readonly file: string; readonly servers: ReadonlyArray<string> }>, EditRefused> =>
+/**
+ * One part of an entry: its command line, its address, a variable, a key. Variables are not put in; literal secrets of
+ * variables, headers and addresses are hidden.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ReviewedPart {
+  /** `command`, `cwd`, `url`, `env NAME`, `header NAME`, or the path of a key. */
+  readonly label: string
+  /** Absent for a part that was removed. */
+  readonly text?: string
+  /** What was approved last, for a part that was changed or removed. */
+  readonly before?: string
+  /** Absent for a part that is as it was approved, and for all parts of an entry that was never approved. */
+  readonly change?: "added" | "changed" | "removed"
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ReviewedServer {
+  readonly name: string
+  /** Since the last approval. */
+  readonly change: "new" | "changed" | "unchanged"
+  readonly parts: ReadonlyArray<ReviewedPart>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ReviewedFile {
+  readonly file: string
+  /** The names of its servers. */
+  readonly servers: ReadonlyArray<string>
+  /** What each of them is. */
+  readonly entries: ReadonlyArray<ReviewedServer>
+  /** Servers that were approved and are no longer declared. */
+  readonly removed: ReadonlyArray<string>
+  /** What the file says besides: `tools`, `agent`, `permission`, `mcp_timeout`. */
+  readonly settings: ReadonlyArray<ReviewedPart>
+}
+
+/**
+ * What an approval covers: entries of the project's files, and the directory in which the user's own servers run then.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Review {
+  /** The project's directory, and whether it was trusted before. Absent if only one file was asked for. */
+  readonly directory?: { readonly path: string; readonly isTrusted: boolean }
+  readonly files: ReadonlyArray<ReviewedFile>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Reviewed {
+  readonly review: Review
+  /** Approves exactly what was reviewed. */
+  readonly approve: Effect.Effect<void, EditRefused>
+}
+
+/** What would be approved now: all of the project, or one of its files. */
+export const review = (surroundings: Surroundings, file: string | undefined): Effect.Effect<Reviewed, EditRefused> =>
   Effect.gen(function* () {
-    const { broken, reads } = yield* load(surroundings, {})
+    const { stateDir } = surroundings
+    const { broken, reads, workspace } = yield* load(surroundings, {})
+    const trust = yield* TrustStore.read(stateDir, yield* TrustStore.text(stateDir))
     const asked = reads.filter(({ layer }) => Layer.needsTrust(layer) && (file === undefined || layer.name === file))
-    const grants = asked.flatMap(({ content, layer, realPath }) =>
-      Either.isRight(content)
-        ? [
-            {
-              name: layer.name,
-              file: realPath,
-              content: content.right,
-              servers: [...content.right.servers.keys()],
-              settings: true
-            }
-          ]
-        : []
-    )
-    // whoever approves of all of them does not mean what is left of them
+    // to approve a project is not to approve the part of it that can be read
     const unreadable = asked.find(({ content }) => Either.isLeft(content))?.layer.name
     if (unreadable !== undefined) {
       const issues = broken.get(unreadable) ?? []
       return yield* new EditRefused({ file: unreadable, reason: "it cannot be read", issues })
     }
-    if (file !== undefined && grants.length === 0) {
+    if (file !== undefined && asked.length === 0) {
       return yield* new EditRefused({ file, reason: "it is no project file of this directory", issues: [] })
     }
-    const target = TrustStore.fileIn(surroundings.stateDir)
-    yield* Effect.mapError(
-      TrustStore.approve(surroundings.stateDir, grants),
-      (reason) => new EditRefused({ file: target, reason, issues: [] })
-    )
-    return grants.map(({ name, servers }) => ({ file: name, servers }))
+    const found = asked.flatMap((read) => Either.match(read.content, { onLeft: () => [], onRight: asGrant(read) }))
+    for (const { content, name } of found) {
+      const issues = nameIssues(content)
+      if (issues.length > 0) {
+        const reason = "it has server names with control or invisible characters"
+        return yield* new EditRefused({ file: name, reason, issues })
+      }
+    }
+    const directory = file === undefined ? { path: workspace.directory, isTrusted: workspace.isTrusted } : undefined
+    const directories = directory === undefined || workspace.directory === workspace.home ? [] : [directory.path]
+    return {
+      review: {
+        ...(directory && { directory }),
+        files: found.map((grant) => reviewedFile(grant, trust))
+      },
+      approve: Effect.mapError(
+        TrustStore.approve(stateDir, found, directories),
+        (reason) => new EditRefused({ file: TrustStore.fileIn(stateDir), reason, issues: [] })
+      )
+    }
   })
 
-/** Takes back every approval of a project file. */
-export const distrust = (surroundings: Surroundings, file: string): Effect.Effect<void, EditRefused> =>
-  Effect.flatMap(Files.realPath(file), (realPath) => TrustStore.revoke(surroundings.stateDir, realPath)).pipe(
-    Effect.mapError((reason) => new EditRefused({ file, reason, issues: [] }))
+interface NamedGrant extends TrustStore.Grant {
+  /** As it was found: the real path may be another. */
+  readonly name: string
+}
+
+const asGrant =
+  ({ layer, realPath }: Read) =>
+  (content: Content): ReadonlyArray<NamedGrant> => [
+    { name: layer.name, file: realPath, content, servers: [...content.servers.keys()], settings: true }
+  ]
+
+const nameIssues = ({ diagnostics }: Content): ReadonlyArray<Issue> =>
+  diagnostics
+    .filter(({ code }) => code === invalidName)
+    .map(({ column, file, line, message }) => ({
+      path: [],
+      expected: "names that can be read",
+      found: message,
+      ...(file !== undefined && { file }),
+      ...(line !== undefined && { line }),
+      ...(column !== undefined && { column })
+    }))
+
+const reviewedFile = ({ content, file, name }: NamedGrant, trust: TrustStore.Trust): ReviewedFile => ({
+  file: name,
+  servers: [...content.servers.keys()],
+  entries: Array.from(content.servers.keys(), (server): ReviewedServer => {
+    const before = trust.before(file, server)
+    const isSame = trust.server(file, content, server)
+    return {
+      name: server,
+      change: isSame ? "unchanged" : before === undefined ? "new" : "changed",
+      parts: reviewedParts(entryParts(file, content, server), isSame ? undefined : before)
+    }
+  }),
+  removed: trust.names(file).filter((server) => !content.servers.has(server)),
+  settings: reviewedParts(
+    settingParts(content),
+    trust.settings(file, content) ? undefined : (trust.before(file, undefined) ?? neverApproved)
   )
+})
+
+/** With it, every part counts as added. */
+const neverApproved: TrustStore.Before = { texts: new Map(), isSame: () => false }
+
+const reviewedParts = (
+  parts: ReadonlyArray<Part>,
+  before: TrustStore.Before | undefined
+): ReadonlyArray<ReviewedPart> => {
+  if (before === undefined) return parts.map(({ label, text }) => ({ label, text }))
+  const labels = new Set(parts.map(({ label }) => label))
+  return [
+    ...parts.map((part): ReviewedPart => {
+      const { label, text } = part
+      const was = before.texts.get(label)
+      if (was === undefined) return { label, text, change: "added" }
+      return before.isSame(part) ? { label, text } : { label, text, before: was, change: "changed" }
+    }),
+    ...Array.from(before.texts).flatMap(
+      ([label, was]): ReadonlyArray<ReviewedPart> =>
+        labels.has(label) ? [] : [{ label, before: was, change: "removed" }]
+    )
+  ]
+}
+
+/** Takes back every approval of a project file; without one, of all files of the project and of its directory. */
+export const distrust = (surroundings: Surroundings, file: string | undefined): Effect.Effect<void, EditRefused> =>
+  Effect.gen(function* () {
+    const directories = yield* projectDirectories(surroundings)
+    const root = directories[0] ?? surroundings.cwd
+    const files = candidates(surroundings, directories).filter(Layer.needsTrust)
+    const paths = file === undefined ? [root, ...files.map(({ path }) => path)] : [file]
+    const real = yield* Effect.forEach(paths, Files.realPath, { concurrency: 16 })
+    yield* Effect.mapError(
+      TrustStore.revoke(surroundings.stateDir, real),
+      (reason) => new EditRefused({ file: file ?? root, reason, issues: [] })
+    )
+  })

@@ -11,6 +11,7 @@ import type * as Protocol from "../domain/Protocol.js"
 import * as Secrets from "../domain/Secrets.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
+import { isTooDeep } from "./answers.js"
 import * as Broadcast from "./Broadcast.js"
 import * as Clocks from "./Clocks.js"
 import type { ConnectOptions } from "./Connector.js"
@@ -19,11 +20,11 @@ import type { Notification } from "./Session.js"
 import type { Context } from "./sdkClassify.js"
 import * as SdkHandlers from "./sdkHandlers.js"
 import { logLineOf, notificationKey, notificationOf } from "./unasked.js"
-import type { Message, WireEvents } from "./Wire.js"
+import { isRequest, type Message, type WireEvents } from "./Wire.js"
 
 /** Who gets the messages. It changes as the attempt comes further. */
 export interface Receiver {
-  readonly message: (message: Message) => void
+  readonly message: WireEvents["message"]
   readonly closed: (reason: ConnectionError) => void
 }
 
@@ -90,13 +91,17 @@ const scrubbers = ({ config, credentials }: ConnectOptions) => {
   }
 }
 
+/** Characters of a method's name that are shown. */
+const maxMethod = 100
+
 /** How much waits for a reader that does not read. */
 const waiting = { notifications: 10_000, logs: 1000 }
 
 export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { config, server } = options
-    const { scrub, scrubBeginning } = scrubbers(options)
+    const scrubbing = scrubbers(options)
+    const { scrub, scrubBeginning } = scrubbing
     const clocks = Clocks.make(Clocks.nodeTimer)
     const answering = yield* SdkHandlers.make(options.handlers ?? {}, clocks)
     const closed = yield* Deferred.make<ConnectionError>()
@@ -138,14 +143,21 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
       notifications.publish({ _tag: "PushChanged", push })
     }
 
-    const message = (message: Message) => {
-      if (message.method === undefined) return receiver.message(message)
+    const message: WireEvents["message"] = (message, text) => {
+      if (message.method === undefined) return receiver.message(message, text)
+      const line = logLineOf(message, scrubbing, Date.now())
+      if (line !== undefined) log(line)
+      if (isTooDeep(message.params)) return refuse(message, message.method)
       const notification = notificationOf(message)
       if (notification !== undefined) notifications.publish(notification)
       if (notification?._tag === "ResourceUpdated") updates.publish(notification.uri)
-      const line = logLineOf(message, scrub, Date.now())
-      if (line !== undefined) log(line)
-      receiver.message(message)
+      receiver.message(message, text)
+    }
+
+    /** A notification is dropped. A request goes on without its parameters, so that the server gets an answer. */
+    const refuse = (message: Message, method: string) => {
+      if (isRequest(message)) return receiver.message({ ...message, params: {} }, "")
+      notifications.publish({ _tag: "Dropped", method: scrub(method).slice(0, maxMethod) })
     }
 
     const closedByUs = () => new ConnectionClosed({ server, detail: "it was closed by us" })
@@ -198,7 +210,9 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
             if (listening) tell(value)
           }
         return {
-          message: whenListening((each: Message) => guarded(() => message(each))),
+          message: (each, text) => {
+            if (listening) guarded(() => message(each, text))
+          },
           push: whenListening(setPush),
           closing: whenListening((why: ConnectionError) => {
             if (adopted) condemn(why)

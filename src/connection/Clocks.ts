@@ -2,6 +2,7 @@
  * The two clocks of every request of one session, on one timer: `idle` runs from the last sign of life, `total` from the
  * beginning. All of them stand still while a person is being asked.
  */
+import { afterReading } from "./Intake.js"
 
 export interface Limits {
   /** Milliseconds. */
@@ -34,6 +35,11 @@ export interface Timer {
   readonly now: () => number
   /** Calls back once, after some milliseconds, unless the function it gives is called before. */
   readonly after: (millis: number, run: () => void) => () => void
+  /**
+   * Calls back once when what has arrived is read. An alarm may ring late, after a pause of our process, and then an answer may
+   * have been there in time.
+   */
+  readonly afterReading?: ((run: () => void) => void) | undefined
 }
 
 export const nodeTimer: Timer = {
@@ -42,7 +48,8 @@ export const nodeTimer: Timer = {
     // what a request waits for keeps the process alive, not its clock
     const timer = setTimeout(run, Math.min(millis, longest)).unref()
     return () => clearTimeout(timer)
-  }
+  },
+  afterReading
 }
 
 /** Node counts in 32 bits and takes more for nothing. */
@@ -62,13 +69,24 @@ export const make = (timer: Timer): Clocks => {
     if (at >= wakeAt || holds > 0 || at === Number.POSITIVE_INFINITY) return
     cancel()
     wakeAt = at
-    cancel = timer.after(Math.max(0, at - timer.now()), sweep)
+    cancel = timer.after(Math.max(0, at - timer.now()), ring)
   }
 
-  const sweep = () => {
+  /** Before a request is given up, what has arrived by then is read. */
+  const ring = () => {
     wakeAt = Number.POSITIVE_INFINITY
-    if (holds > 0) return
+    if (timer.afterReading === undefined || !isDue(timer.now())) return sweep(timer.now())
     const time = timer.now()
+    timer.afterReading(() => sweep(time))
+  }
+
+  const isDue = (time: number): boolean => {
+    for (const { idleAt, totalAt } of running) if (Math.min(idleAt, totalAt) <= time) return true
+    return false
+  }
+
+  const sweep = (time: number) => {
+    if (holds > 0) return
     let next = Number.POSITIVE_INFINITY
     for (const clock of running) {
       const at = Math.min(clock.idleAt, clock.totalAt)
@@ -77,7 +95,8 @@ export const make = (timer: Timer): Clocks => {
         continue
       }
       running.delete(clock)
-      clock.expired(clock.totalAt <= time ? "total" : "idle")
+      // an alarm may ring after both: the one that ended first is the reason
+      clock.expired(clock.totalAt <= clock.idleAt ? "total" : "idle")
     }
     wake(next)
   }

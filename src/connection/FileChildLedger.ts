@@ -14,9 +14,9 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { withinBudget } from "./budget.js"
 import { ChildLedger, type Service } from "./ChildLedger.js"
+import * as InheritedRun from "./inheritedRun.js"
 import * as ProcessIdentity from "../system/processIdentity.js"
 import * as StateFile from "../system/stateFile.js"
-import { runVariable } from "./StdioCommand.js"
 import * as TaggedProcesses from "./taggedProcesses.js"
 
 const Entry = Schema.Struct({
@@ -103,7 +103,7 @@ const examine = (path: string, here: ProcessIdentity.Identity): Effect.Effect<Op
       return Option.none()
     }
     // of a run that we belong to ourselves, somebody else has to be the judge
-    const own = process.env[runVariable]
+    const own = InheritedRun.get()
     return own !== undefined && runs.includes(own) ? Option.none() : Option.some({ path, entry: found.content })
   })
 

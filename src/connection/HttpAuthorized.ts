@@ -29,10 +29,10 @@ export const authorized = (client: HttpClient, credentials: Credentials, start: 
         { ...request, headers: { ...request.headers, ...sent } },
         {
           started: retries === 0 ? handler.started : undefined,
-          head: (status, headers) => {
+          head: (status, headers, flow) => {
             const challenge = String(headers["www-authenticate"] ?? "")
             const refusal = refusalOf(status, challenge, sent, retries)
-            if (refusal === undefined) return handler.head(status, headers)
+            if (refusal === undefined) return handler.head(status, headers, flow)
             refused = true
             stop = start(credentials.refused(refusal), (failure) => {
               // its body may go on for as long as it likes

@@ -3,13 +3,18 @@
  */
 import { readFile } from "node:fs/promises"
 import type { IncomingHttpHeaders } from "node:http"
+import type { LookupFunction } from "node:net"
 import { rootCertificates } from "node:tls"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { type Dispatcher, EnvHttpProxyAgent } from "undici"
+import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool as UndiciPool } from "undici"
 import { type ConnectionError, NetworkFailed } from "../domain/Errors.js"
+import type { Policy } from "../domain/NetworkAddress.js"
 import { withinBudget } from "./budget.js"
+import { endWhenRead } from "./endWhenRead.js"
+import type { Flow } from "./Intake.js"
+import { type AddressRefused, guardedConnector, NameLookup, refusalAhead, refusalOf } from "./OutboundGuard.js"
 
 export interface HttpRequest {
   readonly method: "GET" | "POST" | "DELETE"
@@ -21,7 +26,8 @@ export interface HttpRequest {
 export interface HttpHandler {
   /** The request is about to be written: from now on the server may see it. */
   readonly started?: (() => void) | undefined
-  readonly head: (status: number, headers: IncomingHttpHeaders) => void
+  /** `flow` stops and goes on with what follows. */
+  readonly head: (status: number, headers: IncomingHttpHeaders, flow: Flow) => void
   readonly data: (chunk: Buffer) => void
   readonly end: () => void
   /** Said instead of `end`, whatever came before. */
@@ -80,6 +86,17 @@ const maxRedirects = 5
 export interface Pool {
   /** @param caFile certificates to trust besides those that everybody trusts. */
   readonly client: (server: string, caFile: string | undefined) => Effect.Effect<HttpClient, NetworkFailed>
+  /** A client for addresses that a server names: it connects only where the policy allows. */
+  readonly guarded: (
+    server: string,
+    caFile: string | undefined,
+    policy: Policy
+  ) => Effect.Effect<GuardedClient, NetworkFailed>
+}
+
+export interface GuardedClient extends HttpClient {
+  /** Why the policy forbids an address that a browser is to open. */
+  readonly inspect: (url: URL) => Promise<AddressRefused | undefined>
 }
 
 export const pool: Effect.Effect<Pool, never, Scope.Scope> = Effect.gen(function* () {
@@ -90,28 +107,78 @@ export const pool: Effect.Effect<Pool, never, Scope.Scope> = Effect.gen(function
         withinBudget("1 second")
       )
   )
-  const agentWith = (certificates: ReadonlyArray<string>): Dispatcher => {
-    const key = certificates.join()
-    const agent = agents.get(key) ?? makeAgent(certificates)
+  const lookup = yield* NameLookup
+  /** Connections of a guarded client are its own: those of another one were made without its policy. */
+  const agentWith = (certificates: ReadonlyArray<string>, policy?: Policy): Dispatcher => {
+    const key = `${policy?.nearest ?? ""} ${certificates.join()}`
+    const agent = agents.get(key) ?? makeAgent(certificates, lookup, policy)
     agents.set(key, agent)
     return agent
   }
+  const agentsFor = <A>(server: string, caFile: string | undefined, choose: (trusted: ReadonlyArray<string>) => A) =>
+    (caFile === undefined ? Effect.succeed([]) : certificates(server, caFile)).pipe(
+      Effect.flatMap((trusted) => Effect.try({ try: () => choose(trusted), catch: () => badProxy(server) }))
+    )
   return {
     client: (server, caFile) =>
-      (caFile === undefined ? Effect.succeed([]) : certificates(server, caFile)).pipe(
-        Effect.flatMap((trusted) => Effect.try({ try: () => agentWith(trusted), catch: () => badProxy(server) })),
-        Effect.map((agent) => ({ request: (request, handler) => exchange(agent, request, handler, maxRedirects) }))
+      Effect.map(agentsFor(server, caFile, agentWith), (agent) => ({
+        request: (request, handler) => exchange(agent, request, handler, maxRedirects)
+      })),
+    guarded: (server, caFile, policy) =>
+      Effect.map(
+        agentsFor(server, caFile, (trusted) => ({ plain: agentWith(trusted), guarded: agentWith(trusted, policy) })),
+        ({ guarded, plain }) => {
+          const inspect = (url: URL) => refusalAhead(policy, lookup, url)
+          return {
+            inspect,
+            request: (request, handler) => guardedExchange(policy, { guarded, inspect, plain }, request, handler)
+          }
+        }
       )
   }
 })
 
-const makeAgent = (certificates: ReadonlyArray<string>): Dispatcher => {
+const guardedExchange = (
+  policy: Policy,
+  by: { readonly plain: Dispatcher; readonly guarded: Dispatcher } & Pick<GuardedClient, "inspect">,
+  request: HttpRequest,
+  handler: HttpHandler
+): (() => void) => {
+  const refusal = refusalOf(policy, request.url)
+  if (refusal === undefined) return exchange(by.plain, request, handler, maxRedirects)
+  if (refusal === "resolve" && !hasProxy()) return exchange(by.guarded, request, handler, maxRedirects)
+  let isOver = false
+  let abort = (): void => {
+    isOver = true
+  }
+  void by.inspect(request.url).then((refused) => {
+    if (isOver) return
+    if (refused !== undefined) return handler.error(refused)
+    abort = exchange(by.guarded, request, handler, maxRedirects)
+  })
+  return () => abort()
+}
+
+const makeAgent = (
+  certificates: ReadonlyArray<string>,
+  lookup: LookupFunction,
+  policy: Policy | undefined
+): Dispatcher => {
   const tls = certificates.length === 0 ? {} : { ca: [...certificates] }
   return new EnvHttpProxyAgent({
     // how long an answer may take is decided above
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: tls,
+    // of connections that are not made by a proxy
+    connect:
+      policy === undefined
+        ? buildConnector({ ...tls, lookup } as buildConnector.BuildOptions)
+        : guardedConnector(policy, lookup, tls),
+    // of all connections, those through a proxy included
+    factory: (origin, options) => {
+      const { connect, ...others } = options as { readonly connect: buildConnector.connector }
+      return new UndiciPool(origin, { ...others, connect: endWhenRead(connect) })
+    },
     requestTls: tls,
     httpProxy: proxyIn("HTTP_PROXY"),
     httpsProxy: proxyIn("HTTPS_PROXY"),
@@ -126,6 +193,8 @@ const proxyIn = (name: string): string => {
   const proxy = variable(name)
   return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`
 }
+
+const hasProxy = (): boolean => variable("HTTP_PROXY") !== "" || variable("HTTPS_PROXY") !== ""
 
 const badProxy = (server: string): NetworkFailed =>
   new NetworkFailed({
@@ -194,15 +263,16 @@ const exchange = (
           if (over) return started.abort(aborted)
           handler.started?.()
         },
-        onResponseStart: (_, status, headers) => {
+        onResponseStart: (flow, status, headers) => {
           if (over || status < 200) return
           follow = redirects > 0 ? redirectWithin(request, status, headers) : undefined
           if (follow !== undefined) return
-          body = decoding(String(headers["content-encoding"] ?? ""), handler, fail)
-          handler.head(status, headers)
+          body = decoding(String(headers["content-encoding"] ?? ""), flow, handler, fail)
+          handler.head(status, headers, body.flow ?? flow)
         },
         onResponseData: (_, chunk) => {
-          if (!over && follow === undefined) body.data(chunk as Buffer)
+          // undici resumes a body that ends with its connection by an empty piece; pausing at it would hold back the end
+          if (!over && follow === undefined && chunk.length > 0) body.data(chunk as Buffer)
         },
         onResponseEnd: () => {
           if (over) return
@@ -231,16 +301,24 @@ const redirectWithin = (request: HttpRequest, status: number, headers: IncomingH
 }
 
 interface Body extends Pick<HttpHandler, "data" | "end"> {
+  readonly flow?: Flow | undefined
   readonly stop?: (() => void) | undefined
 }
 
 /** We take what we can read; some send it compressed without being asked. */
-const decoding = (encoding: string, handler: HttpHandler, fail: (error: Error) => void): Body => {
+const decoding = (encoding: string, flow: Flow, handler: HttpHandler, fail: (error: Error) => void): Body => {
   const decoder = decoderOf(encoding.trim().toLowerCase())
   if (decoder === undefined) return handler
-  decoder.on("data", handler.data).on("end", handler.end).on("error", fail)
+  decoder
+    .on("data", handler.data)
+    .on("end", handler.end)
+    .on("error", fail)
+    .on("drain", () => flow.resume())
   return {
-    data: (chunk) => void decoder.write(chunk),
+    flow: { pause: () => void decoder.pause(), resume: () => void decoder.resume() },
+    data: (chunk) => {
+      if (!decoder.write(chunk)) flow.pause()
+    },
     end: () => void decoder.end(),
     stop: () => void decoder.destroy()
   }

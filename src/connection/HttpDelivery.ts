@@ -6,9 +6,9 @@ import type { IncomingHttpHeaders } from "node:http"
 import { errorCodes } from "../domain/Protocol.js"
 import { ConnectionClosed, type ConnectionError } from "../domain/Errors.js"
 import type { HttpClient } from "./HttpClient.js"
-import { exchange, type Handler, type Position, type Refused, type Request } from "./HttpExchange.js"
+import { exchange, type Handler, type Position, type Reading, type Refused, type Request } from "./HttpExchange.js"
 import type { Context } from "./httpFailure.js"
-import { isRequest, type Message, parseMessages, WireFailure } from "./Wire.js"
+import { isRequest, type Message, parseMessages, type WireEvents, WireFailure } from "./Wire.js"
 
 /** Milliseconds. A stream has nothing more to say after the answer: a server that does not close it gets it closed. */
 const linger = 5000
@@ -20,7 +20,7 @@ const maxResumes = 5
 const resumeAfter = 1000
 
 export interface Delivery {
-  readonly context: Context
+  readonly context: Reading
   readonly client: HttpClient
   readonly message: Message
   readonly request: Request
@@ -28,7 +28,7 @@ export interface Delivery {
   readonly resume: (lastEventId: string) => Request
   readonly onSent?: (() => void) | undefined
   readonly onAccepted: (headers: IncomingHttpHeaders) => void
-  readonly onMessage: (message: Message) => void
+  readonly onMessage: WireEvents["message"]
   /** Told once: all is well, or why not. */
   readonly settle: (failure?: WireFailure) => void
 }
@@ -78,8 +78,8 @@ export const deliver = (delivery: Delivery): (() => void) => {
       delivery.onAccepted(headers)
       if (id === undefined) conclude()
     },
-    message: (answer) => {
-      delivery.onMessage(answer)
+    message: (answer, text) => {
+      delivery.onMessage(answer, text)
       if (id === undefined || answer.id !== id || answer.method !== undefined || settled) return
       conclude()
     },
@@ -94,7 +94,7 @@ export const deliver = (delivery: Delivery): (() => void) => {
         return settle(new WireFailure(ends ? reason : endedEarly(context), "sent", ends))
       }
       const answer = answerIn(message, refused)
-      if (answer !== undefined) delivery.onMessage(answer)
+      if (answer !== undefined) delivery.onMessage(answer, refused.body)
       settle(answer === undefined ? refused.failure : undefined)
     },
     broken: (failure, position) => {

@@ -7,8 +7,17 @@ import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../d
 import * as CredentialFailure from "./credentialFailure.js"
 import type { HttpClient, HttpRequest } from "./HttpClient.js"
 import { type Context, codeOf, networkError, refusalError } from "./httpFailure.js"
+import type { Flow, Intake } from "./Intake.js"
 import * as LineReader from "./LineReader.js"
-import { type Message, maxMessageBytes, parseMessages, type Stage, WireFailure } from "./Wire.js"
+import * as MessageReader from "./MessageReader.js"
+import { maxMessageBytes, maxMessageValues, type Stage, type WireEvents, WireFailure } from "./Wire.js"
+
+/** What the exchanges of one server share. */
+export interface Reading extends Context {
+  readonly intake: Intake
+  /** Counts a line of so many bytes that belongs to no message. A kilobyte counts as another line. */
+  readonly stray: (bytes: number) => void
+}
 
 /** Where a stream of events stood when it ended. */
 export interface Position {
@@ -34,7 +43,7 @@ export interface Handler {
   readonly started?: (() => void) | undefined
   /** The server took the request. */
   readonly accepted?: ((status: number, headers: IncomingHttpHeaders) => void) | undefined
-  readonly message: (message: Message) => void
+  readonly message: WireEvents["message"]
   /** An event that is no message, such as the address of the older transport. */
   readonly event?: ((name: string, data: string) => void) | undefined
   /** The answer is over, in good order. */
@@ -58,9 +67,10 @@ interface Reader {
 }
 
 /** Sends a request. The function it gives ends the exchange without another word to the handler. */
-export const exchange = (context: Context, client: HttpClient, request: Request, handler: Handler): (() => void) => {
-  const { server } = context
+export const exchange = (context: Reading, client: HttpClient, request: Request, handler: Handler): (() => void) => {
+  const { intake, server, stray } = context
   let reader: Reader | undefined
+  let closeSource = () => {}
   let position: Position = {}
   let started = false
   let over = false
@@ -69,6 +79,7 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
   const conclude = (tell: () => void) => {
     if (over) return
     over = true
+    closeSource()
     tell()
   }
   const breakOff = (reason: ConnectionError, stage: Stage = "sent") =>
@@ -78,50 +89,89 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
     abort()
   }
   const tooLong = () => unreadable(`it sent a message of more than ${maxMessageBytes} bytes`)
+  const tooManyValues = () => unreadable(`it sent a message of more than ${maxMessageValues} values`)
   const finish = (broken: Error | undefined) => {
     if (broken === undefined) return conclude(() => handler.end(position))
     breakOff(new ConnectionClosed({ server, detail: `its answer broke off: ${codeOf(broken)}` }))
   }
 
-  const events = (): Reader => {
+  const sourceOf = (flow: Flow, step: () => number) => {
+    const source = intake.source(flow, step)
+    closeSource = source.close
+    return source
+  }
+
+  const events = (flow: Flow): Reader => {
+    /** Characters and lines of an event that is not complete. */
     let size = 0
+    let count = 0
+    let isMessage = false
+    const messages = MessageReader.make({ message: handler.message, tooManyValues })
+    const lines = LineReader.make({ limit: maxMessageBytes, overflow: () => tooLong(), carriageReturns: true })
     const parser = createParser({
       onEvent: ({ data, event, id }) => {
         if (id !== undefined) position = { ...position, lastEventId: id }
         if (data === "" || over) return
-        if (event !== undefined && event !== "message") return handler.event?.(event, data)
-        for (const message of parseMessages(data)) handler.message(message)
+        isMessage = event === undefined || event === "message" ? messages.take(data) : handler.event !== undefined
+        if (event !== undefined && event !== "message") handler.event?.(event, data)
       },
       onRetry: (retry) => {
         position = { ...position, retry }
       }
     })
-    const line = (text: string) => {
+    /** Comments keep a connection alive, and are nothing else. */
+    const readLine = (): number => {
+      if (!lines.next()) return 0
+      const bytes = lines.size()
+      const weight = lineWeight + bytes
+      if (lines.firstByte() === colon) {
+        stray(bytes)
+        return weight
+      }
+      const text = lines.text()
+      count += 1
+      size += text.length
+      if (size > maxMessageBytes) {
+        tooLong()
+        return weight
+      }
+      isMessage = false
+      parser.feed(`${text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text}\n`)
       // an event ends with an empty line, and is kept until then
-      size = text === "" || text === "\r" ? 0 : size + text.length
-      if (size > maxMessageBytes) tooLong()
-      else parser.feed(`${text.charCodeAt(0) === 0xfeff ? text.slice(1) : text}\n`)
+      if (text !== "") return weight
+      if (!isMessage) stray(size + (count - 1) * 1024)
+      size = 0
+      count = 0
+      return weight
     }
-    return { data: LineReader.make({ limit: maxMessageBytes, line, overflow: tooLong }), end: finish }
+    const source = sourceOf(flow, () => (over ? 0 : messages.next() || readLine()))
+    return {
+      data: (chunk) => {
+        lines.push(chunk)
+        source.arrived()
+      },
+      end: (broken) => source.ended(() => finish(broken))
+    }
   }
 
-  const json = (): Reader => {
+  const json = (flow: Flow): Reader => {
     const chunks: Array<Buffer> = []
+    const messages = MessageReader.make({ message: handler.message, tooManyValues })
+    const source = sourceOf(flow, () => (over ? 0 : messages.next()))
     let size = 0
     return {
       data: (chunk) => {
         size += chunk.length
+        source.arrived()
         if (size > maxMessageBytes) tooLong()
         else chunks.push(chunk)
       },
       end: (broken) => {
         if (broken !== undefined) return finish(broken)
-        const messages = parseMessages(
-          (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)).toString("utf8")
-        )
-        if (messages.length === 0 && request.expects === "answer") return unreadable("its answer is no message")
-        for (const message of messages) handler.message(message)
-        finish(undefined)
+        const text = (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)).toString("utf8")
+        if (!messages.take(text) && request.expects === "answer") return unreadable("its answer is no message")
+        source.arrived()
+        source.ended(() => finish(undefined))
       }
     }
   }
@@ -150,13 +200,13 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
     }
   }
 
-  const readerFor = (status: number, headers: IncomingHttpHeaders): Reader | undefined => {
+  const readerFor = (status: number, headers: IncomingHttpHeaders, flow: Flow): Reader | undefined => {
     const type = String(headers["content-type"] ?? "")
       .split(";", 1)[0]!
       .trim()
       .toLowerCase()
-    if (type === "text/event-stream") return events()
-    if (type === "application/json" && request.expects !== "stream") return json()
+    if (type === "text/event-stream") return events(flow)
+    if (type === "application/json" && request.expects !== "stream") return json(flow)
     return request.expects === "nothing" || status === 202 ? { data: () => {}, end: finish } : undefined
   }
 
@@ -165,14 +215,14 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
       started = true
       handler.started?.()
     },
-    head: (status, headers) => {
+    head: (status, headers, flow) => {
       if (over) return
       if (status < 200 || status >= 300) {
         reader = refusal(status, headers)
         return
       }
       handler.accepted?.(status, headers)
-      reader = readerFor(status, headers)
+      reader = readerFor(status, headers, flow)
       if (reader === undefined) unreadable(`its answer is of type "${context.scrub(String(headers["content-type"]))}"`)
     },
     data: (chunk) => {
@@ -198,6 +248,13 @@ export const exchange = (context: Context, client: HttpClient, request: Request,
   })
   return () => {
     over = true
+    closeSource()
     abort()
   }
 }
+
+/** What a line of a stream weighs besides its bytes. */
+const lineWeight = 32
+
+const colon = 0x3a
+const byteOrderMark = 0xfeff

@@ -6,8 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { ConnectionError } from "../domain/Errors.js"
 import type { HttpClient } from "./HttpClient.js"
-import { exchange, type Handler, type Position, type Refused, type Request } from "./HttpExchange.js"
-import type { Context } from "./httpFailure.js"
+import { exchange, type Handler, type Position, type Reading, type Refused, type Request } from "./HttpExchange.js"
 import type { WireEvents } from "./Wire.js"
 
 /** What a server answers that has no such stream. */
@@ -25,7 +24,7 @@ interface Outcome {
 }
 
 export const keepOpen = (options: {
-  readonly context: Context
+  readonly context: Reading
   readonly client: HttpClient
   readonly request: (lastEventId: string | undefined) => Request
   readonly events: Pick<WireEvents, "message" | "push">

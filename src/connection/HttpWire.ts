@@ -8,10 +8,12 @@ import { ConnectionClosed, type ConnectionError } from "../domain/Errors.js"
 import { withinBudget } from "./budget.js"
 import { type HttpClient, tracked } from "./HttpClient.js"
 import { deliver } from "./HttpDelivery.js"
-import { exchange, type Request } from "./HttpExchange.js"
+import { exchange, type Reading, type Request } from "./HttpExchange.js"
 import type { Context } from "./httpFailure.js"
 import { lowerCase, modernHeaders } from "./httpHeaders.js"
 import * as HttpPush from "./HttpPush.js"
+import * as Intake from "./Intake.js"
+import * as StrayLimit from "./StrayLimit.js"
 import { isRequest, type Message, type MessageId, serialise, type Wire, type WireEvents, WireFailure } from "./Wire.js"
 
 export interface Options extends Context {
@@ -38,6 +40,15 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
   Effect.gen(function* () {
     const { events, server, url } = options
     const client = tracked(options.client)
+    const intake = Intake.open()
+    const strays = StrayLimit.make()
+    const reading: Reading = {
+      ...options,
+      intake,
+      stray: (bytes) => {
+        if (strays.count(bytes)) end(new ConnectionClosed({ server, detail: StrayLimit.strayDetail }))
+      }
+    }
     const initialized = yield* Deferred.make<void>()
     const concluded = yield* Deferred.make<void>()
     const inFlight = new Map<MessageId, InFlight>()
@@ -73,6 +84,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       if (finished) return
       finished = true
       over ??= reason
+      intake.close()
       clearTimeout(verdicts)
       Deferred.unsafeDone(concluded, Effect.void)
       for (const { abort, failed, started } of inFlight.values()) {
@@ -108,7 +120,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       const entry: InFlight = { started: false, abort: () => {}, failed: fate.failed }
       if (isRequest(message)) inFlight.set(message.id, entry)
       entry.abort = deliver({
-        context: options,
+        context: reading,
         client,
         message,
         request: post(message, body, extra),
@@ -140,7 +152,9 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     const sayFarewell = Effect.async<void>((resume) => {
       const done = () => resume(Effect.void)
       const request: Request = { method: "DELETE", url, headers, inSession: true, expects: "nothing" }
-      return Effect.sync(exchange(options, client, request, { message: done, end: done, refused: done, broken: done }))
+      // by now the intake of the session is closed
+      const farewell = { ...reading, intake: Intake.open() }
+      return Effect.sync(exchange(farewell, client, request, { message: done, end: done, refused: done, broken: done }))
     }).pipe(withinBudget(farewellBudget), Effect.asVoid)
 
     yield* Effect.addFinalizer(() => {
@@ -150,7 +164,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       return isKnown ? sayFarewell : Effect.void
     })
     yield* Deferred.await(initialized).pipe(
-      Effect.zipRight(HttpPush.keepOpen({ context: options, client, request: get, events, lost: end })),
+      Effect.zipRight(HttpPush.keepOpen({ context: reading, client, request: get, events, lost: end })),
       Effect.interruptible,
       Effect.forkScoped
     )
@@ -167,7 +181,9 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       agreed: (agreedRevision) => {
         revision = agreedRevision
         remember()
-      }
+      },
+      pause: intake.pause,
+      resume: intake.resume
     }
     return wire
   })

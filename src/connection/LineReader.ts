@@ -1,43 +1,112 @@
 /**
- * Cuts a stream of bytes into lines, in time linear in its length however it is chopped up.
+ * Cuts a stream of bytes into lines, one at a time, in time linear in its length however it is chopped up.
  */
+export interface LineReader {
+  /** Takes what has arrived. */
+  readonly push: (chunk: Buffer) => void
+  /** Goes to the next line. Whether there is one that is complete. */
+  readonly next: () => boolean
+  /** Bytes of the line. */
+  readonly size: () => number
+  /** The first byte of the line that is neither white space nor part of a byte order mark; 0 if there is none. */
+  readonly firstByte: () => number
+  /** The line, or its beginning. */
+  readonly text: (maxBytes?: number) => string
+}
+
 export const make = (options: {
   /** Bytes. A longer line is not read to its end. */
   readonly limit: number
-  readonly line: (text: string) => void
   readonly overflow: () => void
-}): ((chunk: Buffer) => void) => {
+  /** Whether a carriage return ends a line as well, alone or before a line feed. */
+  readonly carriageReturns?: boolean | undefined
+}): LineReader => {
+  const chunks: Array<Buffer> = []
+  /** The beginning of a line whose end has not arrived. */
   let parts: Array<Buffer> = []
-  let size = 0
+  let partsSize = 0
+  /** Where the next line begins in the first chunk. */
+  let position = 0
+  /** A carriage return in the first chunk, or its end; -1 where it was not looked for. */
+  let nextReturn = -1
+  let afterReturn = false
+  let line: Buffer = empty
+  let from = 0
+  let to = 0
+
+  const endIn = (chunk: Buffer): number => {
+    const feed = chunk[position] === lineFeed ? position : chunk.indexOf(lineFeed, position)
+    if (options.carriageReturns !== true) return feed
+    if (nextReturn < position) {
+      const found = chunk.indexOf(carriageReturn, position)
+      nextReturn = found === -1 ? chunk.length : found
+    }
+    if (nextReturn === chunk.length) return feed
+    return feed === -1 ? nextReturn : Math.min(feed, nextReturn)
+  }
 
   const keep = (part: Buffer) => {
-    if (part.length === 0) return
-    parts.push(part)
-    size += part.length
+    if (part.length > 0) parts.push(part)
+    partsSize += part.length
   }
 
-  const flush = (chunk: Buffer, from: number, to: number): string => {
-    if (size === 0) return chunk.toString("utf8", from, to)
-    keep(chunk.subarray(from, to))
-    const text = Buffer.concat(parts, size).toString("utf8")
-    parts = []
-    size = 0
-    return text
-  }
-
-  return (chunk) => {
-    let from = 0
-    for (let to = chunk.indexOf(newline); to !== -1; to = chunk.indexOf(newline, from)) {
-      options.line(flush(chunk, from, to))
-      from = to + 1
-    }
-    if (from < chunk.length) keep(chunk.subarray(from))
-    if (size > options.limit) {
-      parts = []
-      size = 0
-      options.overflow()
-    }
+  return {
+    push: (chunk) => void chunks.push(chunk),
+    next: () => {
+      for (let chunk = chunks[0]; chunk !== undefined; chunk = chunks[0]) {
+        if (afterReturn && position < chunk.length) {
+          afterReturn = false
+          if (chunk[position] === lineFeed) position += 1
+        }
+        const end = position < chunk.length ? endIn(chunk) : -1
+        if (end !== -1) {
+          line = chunk
+          from = position
+          to = end
+          if (partsSize > 0) {
+            keep(chunk.subarray(from, to))
+            line = Buffer.concat(parts, partsSize)
+            from = 0
+            to = partsSize
+            parts = []
+            partsSize = 0
+          }
+          afterReturn = chunk[end] === carriageReturn && options.carriageReturns === true
+          position = end + 1
+          return true
+        }
+        keep(chunk.subarray(position))
+        chunks.shift()
+        position = 0
+        nextReturn = -1
+        if (partsSize > options.limit) {
+          parts = []
+          partsSize = 0
+          options.overflow()
+        }
+      }
+      line = empty
+      from = to = 0
+      return false
+    },
+    size: () => to - from,
+    firstByte: () => {
+      for (let index = from; index < Math.min(to, from + maxSkipped); index += 1) {
+        const byte = line[index]!
+        if (!isSkipped(byte)) return byte
+      }
+      return 0
+    },
+    text: (maxBytes = Number.POSITIVE_INFINITY) => line.toString("utf8", from, Math.min(to, from + maxBytes))
   }
 }
 
-const newline = 0x0a
+/** More white space than this begins no message. */
+const maxSkipped = 1024
+
+const empty = Buffer.alloc(0)
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+const isSkipped = (byte: number): boolean =>
+  byte === 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === 0xef || byte === 0xbb || byte === 0xbf

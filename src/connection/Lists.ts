@@ -2,14 +2,16 @@
  * All pages of a server's lists, within bounds. The server decides what is on them, not whether we get to an end.
  */
 import * as Effect from "effect/Effect"
-import { CallTimeout, type InvalidResult } from "../domain/Errors.js"
+import * as Exit from "effect/Exit"
+import { CallTimeout, InvalidResult } from "../domain/Errors.js"
 import { describeType } from "../domain/Issue.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import * as Listing from "../domain/Listing.js"
 import * as Protocol from "../domain/Protocol.js"
 import { invalidResult } from "./answers.js"
+import * as ListBudget from "./ListBudget.js"
 import { type Link, request } from "./sdkRequests.js"
-import { wholeResult } from "./sdkTransport.js"
+import { bytesOf, wholeResult } from "./sdkTransport.js"
 import type { RequestError } from "./Session.js"
 
 const maxPages = 1000
@@ -27,6 +29,7 @@ const members = {
 type Method = keyof typeof members
 
 interface Page {
+  readonly bytes: number
   readonly entries: ReadonlyArray<unknown>
   readonly ttl: number | undefined
   readonly next: string | undefined
@@ -34,6 +37,7 @@ interface Page {
 
 export const make = (link: Link) => {
   const capabilities: Readonly<Record<string, unknown>> = { ...link.client.getServerCapabilities() }
+  const budget = ListBudget.make(link.config.listBudget)
   const headers = link.era === "modern" && link.transport === "streamable-http"
   const list = <A>(
     capability: string,
@@ -42,7 +46,7 @@ export const make = (link: Link) => {
   ): Effect.Effect<Listing.Listing<A>, RequestError> =>
     capabilities[capability] === undefined
       ? Effect.succeed({ items: [], diagnostics: [] })
-      : walk(link, method).pipe(
+      : walk(link, budget, method).pipe(
           Effect.map(({ diagnostics, entries, ttl }) => {
             const listing = read(entries)
             return {
@@ -60,8 +64,15 @@ export const make = (link: Link) => {
   }
 }
 
-/** Page after page. One clock runs for all of them. */
-const walk = (link: Link, method: Method) =>
+/** Page after page. One clock runs for all of them, and the bytes of all lists are counted together. */
+const walk = (link: Link, budget: ListBudget.ListBudget, method: Method) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => budget.begin(method)),
+    (counted) => walkCounted(link, counted, method),
+    (counted, exit) => Effect.sync(() => counted.end(Exit.isSuccess(exit)))
+  )
+
+const walkCounted = (link: Link, counted: ListBudget.Walk, method: Method) =>
   Effect.gen(function* () {
     const entries: Array<unknown> = []
     const diagnostics: Array<Diagnostic> = []
@@ -71,6 +82,7 @@ const walk = (link: Link, method: Method) =>
 
     for (let count = 1; ; count += 1) {
       const page = yield* fetchPage(link, method, cursor)
+      if (!counted.add(page.bytes)) return yield* overBudget(link, method)
       for (const entry of page.entries) entries.push(entry)
       if (page.ttl !== undefined) ttl = Math.min(ttl ?? page.ttl, page.ttl)
       if (page.next === undefined) break
@@ -99,6 +111,15 @@ const walk = (link: Link, method: Method) =>
     )
   )
 
+const overBudget = ({ config, server }: Link, method: Method): InvalidResult =>
+  new InvalidResult({
+    server,
+    exceeds: "listBudget",
+    issues: [
+      { path: [members[method]], expected: `at most ${config.listBudget} bytes in all lists together`, found: "more" }
+    ]
+  })
+
 /** One clock for all pages. It stands still when the others do. */
 const withinLimit =
   (link: Link) =>
@@ -125,7 +146,12 @@ const reasonToStop = (next: string, seen: ReadonlySet<string>, pages: number, en
 const fetchPage = (link: Link, method: Method, cursor: string | undefined): Effect.Effect<Page, RequestError> => {
   const params = cursor === undefined ? {} : { params: { cursor } }
   return request(link, unlimited, (options) => link.client.request({ method, ...params }, options)).pipe(
-    Effect.flatMap((result) => pageOf(link.server, method, wholeResult(result) as Readonly<Record<string, unknown>>))
+    Effect.flatMap((result) =>
+      Effect.map(pageOf(link.server, method, wholeResult(result) as Readonly<Record<string, unknown>>), (page) => ({
+        ...page,
+        bytes: bytesOf(result)
+      }))
+    )
   )
 }
 
@@ -133,7 +159,7 @@ const pageOf = (
   server: string,
   method: Method,
   result: Readonly<Record<string, unknown>>
-): Effect.Effect<Page, InvalidResult> => {
+): Effect.Effect<Omit<Page, "bytes">, InvalidResult> => {
   const { nextCursor, ttlMs } = result
   const entries = result[members[method]]
   if (!Array.isArray(entries)) {

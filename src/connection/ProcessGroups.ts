@@ -5,9 +5,12 @@ import { spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import type { Watch } from "./ProcessGuard.js"
 import { killTree } from "./StdioCommand.js"
 
 export interface ProcessGroups {
+  /** Must be called before a process is started. */
+  readonly prepare: () => void
   readonly add: (pid: number) => void
   readonly remove: (pid: number) => void
 }
@@ -21,18 +24,29 @@ const killAll = () => living.forEach((pid) => signal(pid, "SIGKILL"))
 let hooks = 0
 
 /** While it is there, the exit of our own process ends the groups that are left. */
-export const make: Effect.Effect<ProcessGroups, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.sync(() => {
-    if (hooks === 0) process.on("exit", killAll)
-    hooks += 1
-    return { add: (pid: number) => void living.add(pid), remove: (pid: number) => void living.delete(pid) }
-  }),
-  () =>
-    Effect.sync(() => {
-      hooks -= 1
-      if (hooks === 0) process.off("exit", killAll)
-    })
-)
+export const make = (guard: Watch): Effect.Effect<ProcessGroups, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync((): ProcessGroups => {
+      if (hooks === 0) process.on("exit", killAll)
+      hooks += 1
+      return {
+        prepare: guard.prepare,
+        add: (pid) => {
+          living.add(pid)
+          guard.started(pid)
+        },
+        remove: (pid) => {
+          living.delete(pid)
+          guard.gone(pid)
+        }
+      }
+    }),
+    () =>
+      Effect.sync(() => {
+        hooks -= 1
+        if (hooks === 0) process.off("exit", killAll)
+      })
+  )
 
 /** Whether anything was there to be signalled. */
 export const signal = (pid: number, name: "SIGTERM" | "SIGKILL"): boolean => {

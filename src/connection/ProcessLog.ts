@@ -3,6 +3,7 @@
  * outlive the process.
  */
 import type * as Protocol from "../domain/Protocol.js"
+import { detached } from "./detached.js"
 
 export interface ProcessLog {
   /** Bytes of stderr. */
@@ -61,7 +62,7 @@ export const make = (options: {
   /** The last cut comes after scrubbing: before, it could leave half a secret. */
   const clean = (text: string): string => {
     const shown = text.length < maxScrubbed ? options.scrub(text) : options.scrubBeginning(text)
-    return text.length > maxLine ? `${shown.slice(0, maxLine)}…` : shown
+    return text.length > maxLine ? detached(`${shown.slice(0, maxLine)}…`) : shown
   }
 
   const flush = () => {
@@ -88,6 +89,7 @@ export const make = (options: {
   }
 
   const takePartial = (end: Buffer): string => {
+    if (partialSize === 0) return end.toString("utf8", 0, maxScrubbed * 4)
     partial.push(end)
     const text = Buffer.concat(partial).toString("utf8")
     partial = []
@@ -99,7 +101,7 @@ export const make = (options: {
     stderr: (chunk) => {
       let from = 0
       for (let to = chunk.indexOf(newline); to !== -1; to = chunk.indexOf(newline, from)) {
-        add("stderr", takePartial(chunk.subarray(from, to)))
+        if (to > from || partialSize > 0) add("stderr", takePartial(chunk.subarray(from, to)))
         from = to + 1
       }
       // of an endless line only the beginning is kept
@@ -117,7 +119,8 @@ export const make = (options: {
       if (partialSize > 0) add("stderr", takePartial(Buffer.alloc(0)))
       flush()
     },
-    tail: () => tail.join("\n")
+    // once more for all lines together: a secret may go over the end of one
+    tail: () => options.scrub(tail.join("\n"))
   }
 }
 

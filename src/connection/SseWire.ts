@@ -7,15 +7,26 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../domain/Errors.js"
 import { tracked } from "./HttpClient.js"
-import { exchange } from "./HttpExchange.js"
+import { exchange, type Reading } from "./HttpExchange.js"
 import { lowerCase } from "./httpHeaders.js"
 import type { Options } from "./HttpWire.js"
+import * as Intake from "./Intake.js"
+import * as StrayLimit from "./StrayLimit.js"
 import { serialise, type Wire, WireFailure } from "./Wire.js"
 
 export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
     const { events, server, url } = options
     const client = tracked(options.client)
+    const intake = Intake.open()
+    const strays = StrayLimit.make()
+    const reading: Reading = {
+      ...options,
+      intake,
+      stray: (bytes) => {
+        if (strays.count(bytes)) finish(new ConnectionClosed({ server, detail: StrayLimit.strayDetail }))
+      }
+    }
     const endpoint = yield* Deferred.make<URL, ConnectionError>()
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
     let over: ConnectionError | undefined
@@ -24,6 +35,7 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     const finish = (reason: ConnectionError) => {
       if (over !== undefined) return
       over = reason
+      intake.close()
       client.abortAll()
       Deferred.unsafeDone(endpoint, Effect.fail(reason))
       events.closed(reason)
@@ -32,7 +44,7 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     yield* Effect.acquireRelease(
       Effect.sync(() =>
         exchange(
-          options,
+          reading,
           client,
           {
             method: "GET",
@@ -70,7 +82,7 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
         if (failure.ends) finish(failure.reason)
       }
       exchange(
-        options,
+        reading,
         client,
         {
           method: "POST",
@@ -100,7 +112,9 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
       retract: () => {},
       agreed: (agreedRevision) => {
         revision = agreedRevision
-      }
+      },
+      pause: intake.pause,
+      resume: intake.resume
     }
     return wire
   })

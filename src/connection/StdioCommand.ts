@@ -101,8 +101,37 @@ export const inheritedOnWindows: ReadonlySet<string> = new Set([
 export const runVariable = "MCP_SUPERVISOR_RUN"
 
 /**
+ * The variable that tells the servers of one run apart: each start has its own number.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const childVariable = "MCP_SUPERVISOR_CHILD"
+
+/**
+ * The variable in the environment of a guard process that names the process it guards. A process with a guard is a supervisor.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const guardVariable = "MCP_SUPERVISOR_GUARD"
+
+/**
+ * What marks a server's process and everything it starts.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Tag {
+  /** The supervisor: random, so that no other process carries it. */
+  readonly run: string
+  /** The start of this one server. */
+  readonly child: string
+}
+
+/**
  * The whole environment of a server's process: what it inherits ({@link inherited}, or everything but {@link neverInherited}
- * if the config says `inheritEnv`), the login shell's PATH in place of the ambient one, what the config declares, and the tag of the run.
+ * if the config says `inheritEnv`), the login shell's PATH in place of the ambient one, what the config declares, and the tag.
  * The later wins; on Windows also over a name that differs only in case.
  *
  * @since 0.1.0
@@ -111,7 +140,7 @@ export const runVariable = "MCP_SUPERVISOR_RUN"
 export const environment = (
   config: Pick<Local, "environment" | "inheritEnv">,
   host: Host,
-  runTag: string
+  tag: Tag
 ): Record<string, string> => {
   const keyOf = (name: string) => (isWindows(host.platform) ? name.toUpperCase() : name)
   const variables = new Map<string, readonly [name: string, value: string]>()
@@ -124,7 +153,8 @@ export const environment = (
   }
   if (host.path !== undefined) set("PATH", host.path)
   for (const [name, value] of Object.entries(config.environment)) set(name, Secrets.reveal(value))
-  set(runVariable, runTag)
+  set(runVariable, tag.run)
+  set(childVariable, tag.child)
   return Object.fromEntries(variables.values())
 }
 

@@ -15,7 +15,8 @@ import type * as Scope from "effect/Scope"
 import { SpawnFailed } from "../domain/Errors.js"
 import { withinBudget } from "./budget.js"
 import * as ProcessGroups from "./ProcessGroups.js"
-import { spawnOptions, spawnReason } from "./StdioCommand.js"
+import { spawnOptions, spawnReason, type Tag } from "./StdioCommand.js"
+import type { StrayProcesses } from "./StrayProcesses.js"
 
 export interface Spec {
   readonly server: string
@@ -25,7 +26,10 @@ export interface Spec {
   readonly cwd?: string | undefined
   /** The directories the command is looked for in, for the error message. */
   readonly searched: string
+  /** What its environment marks it with. */
+  readonly tag: Tag
   readonly groups: ProcessGroups.ProcessGroups
+  readonly strays: StrayProcesses
   readonly scrub: (text: string) => string
 }
 
@@ -54,11 +58,11 @@ export const spawn = (spec: Spec): Effect.Effect<StdioProcess, SpawnFailed, Scop
   Effect.gen(function* () {
     const { cwd } = spec
     if (cwd !== undefined) yield* checkDirectory(spec, cwd)
-    const { child, ended, pid } = yield* Effect.acquireRelease(start(spec), end)
+    const { child, ended, pid } = yield* Effect.acquireRelease(start(spec), end(spec))
     return { pid, child, ended }
   })
 
-/** A process that runs, and the fiber that ends when nothing of its group does any more. */
+/** A process that runs, and the fiber that ends when nothing that it started runs any more. */
 interface Started extends StdioProcess {
   readonly rest: Fiber.Fiber<void>
 }
@@ -103,6 +107,7 @@ const launch = (
 ): Effect.Effect<ChildProcessWithoutNullStreams, SpawnFailed> =>
   Effect.try({
     try: () => {
+      spec.groups.prepare()
       const child = crossSpawn(spec.command, [...spec.args], {
         ...spawnOptions(process.platform),
         env: { ...spec.env },
@@ -117,16 +122,23 @@ const launch = (
   })
 
 const failed = (spec: Spec, error: unknown): SpawnFailed => {
-  const reason = spawnReason(String((error as NodeJS.ErrnoException).code)) ?? "bad_arguments"
-  return spawnFailed(spec, reason, reason === "not_found" ? spec.searched : undefined)
+  const code = String((error as NodeJS.ErrnoException).code)
+  const reason = spawnReason(code) ?? "bad_arguments"
+  return spawnFailed(spec, reason, reason === "not_found" ? spec.searched : undefined, code)
 }
 
-const spawnFailed = (spec: Spec, reason: SpawnFailed["reason"], where: string | undefined): SpawnFailed =>
+const spawnFailed = (
+  spec: Spec,
+  reason: SpawnFailed["reason"],
+  where: string | undefined,
+  code?: string
+): SpawnFailed =>
   new SpawnFailed({
     server: spec.server,
     command: spec.scrub(spec.command),
     reason,
-    where: where === undefined ? undefined : spec.scrub(where)
+    where: where === undefined ? undefined : spec.scrub(where),
+    ...(reason === "no_resources" ? { code } : {})
   })
 
 /**
@@ -135,36 +147,51 @@ const spawnFailed = (spec: Spec, reason: SpawnFailed["reason"], where: string | 
 const bury = (spec: Spec, pid: number, ended: Deferred.Deferred<Ending>): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* Deferred.await(ended)
-    if (ProcessGroups.isRunning(pid)) {
-      ProcessGroups.signal(pid, "SIGTERM")
-      if (!(yield* isGone(pid, grace))) {
-        ProcessGroups.signal(pid, "SIGKILL")
-        yield* isGone(pid, killGrace)
+    if (yield* isRunning(spec, pid)) {
+      yield* signal(spec, pid, "SIGTERM")
+      if (!(yield* isGone(spec, pid, grace))) {
+        yield* signal(spec, pid, "SIGKILL")
+        yield* isGone(spec, pid, killGrace)
       }
     }
     spec.groups.remove(pid)
   })
 
-/** Looks more and more seldom: most groups are gone at once. */
-const isGone = (pid: number, budget: Duration.DurationInput) =>
-  Effect.sync(() => ProcessGroups.isRunning(pid)).pipe(
+/** Whether anything that the process started runs: in its group, or as a session of its own. */
+const isRunning = (spec: Spec, pid: number) =>
+  Effect.suspend(() =>
+    ProcessGroups.isRunning(pid)
+      ? Effect.succeed(true)
+      : Effect.map(spec.strays.find(spec.tag, pid), (strays) => strays.length > 0)
+  )
+
+/** The group at once; what has left it, as soon as it is found. */
+const signal = (spec: Spec, pid: number, name: "SIGTERM" | "SIGKILL") =>
+  Effect.suspend(() => {
+    if (ProcessGroups.isAlive(pid)) ProcessGroups.signal(pid, name)
+    return Effect.map(spec.strays.find(spec.tag, pid), (strays) => spec.strays.signal(spec.tag, strays, name))
+  })
+
+/** Looks more and more seldom: most are gone at once. */
+const isGone = (spec: Spec, pid: number, budget: Duration.DurationInput) =>
+  isRunning(spec, pid).pipe(
     Effect.repeat({ while: (running) => running, schedule: Schedule.exponential("20 millis", 3) }),
     Effect.timeoutOption(budget),
     Effect.map(Option.isSome)
   )
 
 /**
- * Closed stdin, then SIGTERM to the group, then SIGKILL to the group, each only if the one before did not do. A container's
- * client passes none but the first on, so nothing comes before it.
+ * Closed stdin, then SIGTERM, then SIGKILL, each only if the one before did not do. A container's client passes none but the
+ * first on, so nothing comes before it.
  */
-const end = ({ child, pid, rest }: Started) =>
-  Effect.gen(function* () {
-    const isBuried = (budget: Duration.DurationInput) =>
-      Effect.map(withinBudget(budget)(Fiber.await(rest)), Option.isSome)
-    child.stdin.end()
-    if (yield* isBuried(grace)) return
-    ProcessGroups.signal(pid, "SIGTERM")
-    if (yield* isBuried(grace)) return
-    ProcessGroups.signal(pid, "SIGKILL")
-    yield* isBuried(killGrace)
-  })
+const end =
+  (spec: Spec) =>
+  ({ child, pid, rest }: Started) =>
+    Effect.gen(function* () {
+      const isBuriedAfter = (step: Effect.Effect<void>, budget: Duration.DurationInput) =>
+        Effect.map(withinBudget(budget)(Effect.zipRight(step, Fiber.await(rest))), Option.isSome)
+      child.stdin.end()
+      if (yield* isBuriedAfter(Effect.void, grace)) return
+      if (yield* isBuriedAfter(signal(spec, pid, "SIGTERM"), grace)) return
+      yield* isBuriedAfter(signal(spec, pid, "SIGKILL"), killGrace)
+    })

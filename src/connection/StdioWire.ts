@@ -1,19 +1,23 @@
 /**
  * Messages to and from a process of ours, one a line.
  */
+import type { Readable } from "node:stream"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { ConnectionClosed, type ConnectionError, ProcessExited } from "../domain/Errors.js"
 import { defined } from "../domain/defined.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
+import * as Intake from "./Intake.js"
 import * as LineReader from "./LineReader.js"
+import * as MessageReader from "./MessageReader.js"
 import type { ProcessLog } from "./ProcessLog.js"
 import * as StdioProcess from "./StdioProcess.js"
+import * as StrayLimit from "./StrayLimit.js"
 import {
   type Fate,
   type Message,
   maxMessageBytes,
-  parseMessages,
+  maxMessageValues,
   serialise,
   type Wire,
   type WireEvents,
@@ -40,12 +44,17 @@ const maxWaiting = 2 * maxMessageBytes
 /** What is written in one go. A process that does not read gets no more than it has already. */
 const maxWrite = 64 * 1024
 
+/** Bytes of stderr that are read in one step. */
+const maxStderr = 4096
+
 export const open = (options: Options) =>
   Effect.gen(function* () {
     const { events, log, server } = options
     // what the process says at its very end is the last thing we do
     yield* Effect.addFinalizer(() => Effect.sync(log.flush))
     const { child, ended, pid } = yield* StdioProcess.spawn(options)
+    const intake = Intake.open()
+    const strays = StrayLimit.make()
     let over: ConnectionError | undefined
     let blocked = false
     let scheduled = false
@@ -55,25 +64,54 @@ export const open = (options: Options) =>
     const finish = (reason: ConnectionError) => {
       if (over !== undefined) return
       over = reason
+      closeInput()
       log.flush()
       for (const { fate } of waiting) fate.failed(new WireFailure(reason, "unsent"))
       waiting.clear()
       events.closed(reason)
     }
 
-    const read = LineReader.make({
+    const closed = (detail: string) => finish(new ConnectionClosed({ server, detail }))
+    const lines = LineReader.make({
       limit: maxMessageBytes,
-      line: (text) => {
-        if (over !== undefined) return
-        const messages = parseMessages(text)
-        if (messages.length === 0) log.stray(text)
-        for (const message of messages) events.message(message)
-      },
-      overflow: () =>
-        finish(new ConnectionClosed({ server, detail: `a message of more than ${maxMessageBytes} bytes arrived` }))
+      overflow: () => closed(`a message of more than ${maxMessageBytes} bytes arrived`)
     })
-    child.stdout.on("data", read)
-    child.stderr.on("data", log.stderr)
+    const messages = MessageReader.make({
+      message: events.message,
+      tooManyValues: () => closed(`a message of more than ${maxMessageValues} values arrived`),
+      stray: (bytes, text) => {
+        log.stray(text())
+        if (strays.count(bytes)) closed(StrayLimit.strayDetail)
+      }
+    })
+    const stdout = intake.source(flowOf(child.stdout), () => messages.next() || messages.read(lines))
+    const take = (chunk: Buffer) => {
+      lines.push(chunk)
+      stdout.arrived()
+    }
+    child.stdout.on("data", take)
+
+    const unread: Array<Buffer> = []
+    // it has a share of its own: it is read on while stdout is paused, and to the end
+    const stderr = Intake.open().source(flowOf(child.stderr), () => {
+      const chunk = unread.shift()
+      if (chunk === undefined) return 0
+      if (chunk.length > maxStderr) unread.unshift(chunk.subarray(maxStderr))
+      log.stderr(chunk.subarray(0, maxStderr))
+      return chunk.length
+    })
+    child.stderr.on("data", (chunk: Buffer) => {
+      unread.push(chunk)
+      stderr.arrived()
+    })
+
+    /** The process may go on writing, so that it can end in order, but nothing of it is looked at. */
+    const closeInput = () => {
+      intake.close()
+      child.stdout.off("data", take)
+      child.stdout.resume()
+    }
+    yield* Effect.addFinalizer(() => Effect.sync(closeInput))
 
     const forget = (each: Waiting) => {
       waiting.delete(each)
@@ -128,6 +166,8 @@ export const open = (options: Options) =>
 
     const exited = Deferred.await(ended).pipe(
       Effect.map((ending) => {
+        stdout.flush()
+        stderr.flush()
         log.flush()
         return new ProcessExited({ server, ...defined({ phase: options.phase(), stderr: log.tail(), ...ending }) })
       })
@@ -139,12 +179,25 @@ export const open = (options: Options) =>
     )
     yield* Effect.raceFirst(exited, broken).pipe(Effect.map(finish), Effect.interruptible, Effect.forkScoped)
 
-    const wire: Wire = { transport: "stdio", pid, send, retract, agreed: () => {} }
+    const wire: Wire = {
+      transport: "stdio",
+      pid,
+      send,
+      retract,
+      agreed: () => {},
+      pause: intake.pause,
+      resume: intake.resume
+    }
     return wire
   })
 
 /** How long the exit of a process may come after the end of its pipes. */
 const exitGrace = "250 millis"
+
+const flowOf = (stream: Readable): Intake.Flow => ({
+  pause: () => void stream.pause(),
+  resume: () => void stream.resume()
+})
 
 const awaitBroken = (child: StdioProcess.StdioProcess["child"]) =>
   Effect.async<"input" | "output">((resume) => {

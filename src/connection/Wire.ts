@@ -21,7 +21,8 @@ export interface Message {
 
 /** What a wire tells while it is open. None of these may throw. */
 export interface WireEvents {
-  readonly message: (message: Message) => void
+  /** A message, and the text that it stood in. */
+  readonly message: (message: Message, text: string) => void
   /** Nothing more can be sent, but what was sent may still be answered. `closed` follows. */
   readonly closing: (reason: Errors.ConnectionError) => void
   /** Said once, and last. */
@@ -48,6 +49,9 @@ export interface Wire {
   readonly retract: (id: MessageId) => void
   /** The revision that was agreed on, for wires that mention it. */
   readonly agreed: (revision: string) => void
+  /** Nothing that the server writes is read until `resume`. */
+  readonly pause: () => void
+  readonly resume: () => void
 }
 
 /**
@@ -87,8 +91,48 @@ export const serialise = (server: string, message: Message): string | WireFailur
 /** Longer messages end the connection: nobody sends them on purpose, and they would fill the memory. */
 export const maxMessageBytes = 64 * 1024 * 1024
 
+const beginsMessage = /^[\ufeff\s]{0,1024}[{[]/
+/** Parsing takes as long as there are values, not as long as there are bytes: this many block the loop for about 0.1 s. */
+export const maxMessageValues = 1_000_000
+
+/**
+ * Whether a text has more values than may be parsed. Counts separators outside strings. A text that is too short to hold so
+ * many is not looked at.
+ */
+export const hasTooManyValues = (text: string, limit = maxMessageValues): boolean => {
+  if (text.length < 2 * limit) return false
+  let values = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === quote) {
+      at = endOfString(text, at)
+      if (at === -1) return false
+    } else if (code === comma || code === bracket || code === brace) {
+      values += 1
+      if (values > limit) return true
+    }
+  }
+  return false
+}
+
+const [quote, comma, bracket, brace, backslash] = [0x22, 0x2c, 0x5b, 0x7b, 0x5c]
+
+/** The quote that ends the string which begins at an index; -1 if none does. */
+const endOfString = (text: string, from: number): number => {
+  for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let before = at - 1
+    while (text.charCodeAt(before) === backslash) before -= 1
+    // an even number of backslashes escapes itself, not the quote
+    if ((at - before) % 2 === 1) return at
+  }
+  return -1
+}
+
 /** The messages in a text: one, or several where the peer batches them. In anything else there is none. */
 export const parseMessages = (text: string): ReadonlyArray<Message> => {
+  // what begins otherwise is none, and finding that out by parsing costs a hundred times as much
+  const first = text.charCodeAt(0)
+  if (first !== 0x7b && first !== 0x5b && !beginsMessage.test(text)) return []
   try {
     // some put a byte order mark before it
     const value: unknown = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
@@ -99,8 +143,10 @@ export const parseMessages = (text: string): ReadonlyArray<Message> => {
   }
 }
 
-const isMessage = (value: unknown): value is Message =>
-  typeof value === "object" &&
-  value !== null &&
-  (value as Message).jsonrpc === "2.0" &&
-  (typeof (value as Message).method === "string" || "result" in value || "error" in value)
+/** An answer with neither a result nor an error is one: the request that it names must not wait for a better one. */
+const isMessage = (value: unknown): value is Message => {
+  if (typeof value !== "object" || value === null || (value as Message).jsonrpc !== "2.0") return false
+  const { id, method } = value as Message
+  if (typeof method === "string" || "result" in value || "error" in value) return true
+  return method === undefined && (typeof id === "string" || typeof id === "number")
+}

@@ -14,6 +14,7 @@ import {
   RateLimited
 } from "../domain/Errors.js"
 import { describeType, type Issue } from "../domain/Issue.js"
+import { isDeeper, maxDepth } from "../domain/isDeeper.js"
 import { findingsOf } from "../domain/parseIssues.js"
 import * as Protocol from "../domain/Protocol.js"
 import { scrubDeep } from "../domain/scrubDeep.js"
@@ -22,7 +23,9 @@ import type { WireFailure } from "./Wire.js"
 
 /** A result of a tool is looked at by hand where it is good, and by the schema where it is not. */
 export const callResult = (server: string, result: unknown): Exit.Exit<Protocol.CallToolResult, InvalidResult> =>
-  isCallResult(result) ? Exit.succeed(result) : decodeResult(server, Protocol.CallToolResult, result)
+  isCallResult(result) && !isTooDeep(result)
+    ? Exit.succeed(result)
+    : decodeResult(server, Protocol.CallToolResult, result)
 
 const isCallResult = (result: unknown): result is Protocol.CallToolResult => {
   if (typeof result !== "object" || result === null) return false
@@ -38,11 +41,18 @@ export const decodeResult = <A, I>(
   server: string,
   schema: Schema.Schema<A, I>,
   result: unknown
-): Exit.Exit<A, InvalidResult> =>
-  Either.match(Schema.decodeUnknownEither(schema, { errors: "all" })(result), {
+): Exit.Exit<A, InvalidResult> => {
+  if (isTooDeep(result)) return Exit.fail(invalidResult(server, [tooDeep]))
+  return Either.match(Schema.decodeUnknownEither(schema, { errors: "all" })(result), {
     onLeft: ({ issue }) => Exit.fail(invalidResult(server, findingsOf(issue).issues, result)),
     onRight: Exit.succeed
   })
+}
+
+/** Whether a value of a server is nested deeper than may enter. */
+export const isTooDeep = (value: unknown): boolean => isDeeper(value, maxDepth)
+
+export const tooDeep: Issue = { path: [], expected: `at most ${maxDepth} levels`, found: "more" }
 
 export const invalidResult = (server: string, issues: ReadonlyArray<Issue>, result?: unknown): InvalidResult =>
   new InvalidResult({

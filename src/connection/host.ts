@@ -12,9 +12,13 @@ import { ChildLedger } from "./ChildLedger.js"
 import * as Clocks from "./Clocks.js"
 import type { Options } from "./Connector.js"
 import * as HttpClient from "./HttpClient.js"
+import * as InheritedRun from "./inheritedRun.js"
 import { loginPath } from "./LoginPath.js"
 import * as ProcessGroups from "./ProcessGroups.js"
+import { ProcessGuard } from "./ProcessGuard.js"
 import * as Scopes from "./Scopes.js"
+import type { Tag } from "./StdioCommand.js"
+import * as StrayProcesses from "./StrayProcesses.js"
 
 export interface Host {
   readonly clientInfo: { readonly name: string; readonly version: string }
@@ -23,21 +27,25 @@ export interface Host {
   readonly scopes: Scopes.Scopes
   /** For what must not wait while somebody is asked. */
   readonly steadyClocks: Clocks.Clocks
-  /** Every process of ours can be told by it. Given when it is written down, so that no process comes before that. */
-  readonly runTag: Effect.Effect<string>
+  readonly strays: StrayProcesses.StrayProcesses
+  /** The tag of the next process. Available when the run is recorded, so that no process is started before that. */
+  readonly nextTag: Effect.Effect<Tag>
   /** The PATH of the user's login shell, if it is wanted and known. */
   readonly loginPath: Effect.Effect<string | undefined>
 }
 
 export const makeHost = (options: Options): Effect.Effect<Host, never, Scope.Scope> =>
   Effect.gen(function* () {
+    const runTag = randomUUID()
+    const groups = yield* guardedGroups(runTag)
     return {
       clientInfo: options.clientInfo ?? { name: "mcp-supervisor", version },
-      groups: yield* ProcessGroups.make,
+      groups,
       http: yield* HttpClient.pool,
       scopes: Scopes.make(),
       steadyClocks: Clocks.make(Clocks.nodeTimer),
-      runTag: yield* recordRun,
+      strays: StrayProcesses.make(),
+      nextTag: yield* recordRun(runTag),
       loginPath:
         options.loginPath === true
           ? yield* Effect.cached(Effect.uninterruptible(pathOfLogin))
@@ -45,13 +53,27 @@ export const makeHost = (options: Options): Effect.Effect<Host, never, Scope.Sco
     }
   })
 
-/** Begins to write it down, and does not wait for the disk: only those wait who start a process. */
-const recordRun = Effect.gen(function* () {
-  const runTag = randomUUID()
-  const { record } = yield* ChildLedger
-  const recording = yield* record(runTag).pipe(Effect.interruptible, Effect.forkScoped)
-  return Effect.as(Fiber.await(recording), runTag)
-})
+/** The guard is closed last: it is told that all groups are gone. */
+const guardedGroups = (runTag: string) =>
+  Effect.gen(function* () {
+    const inherited = InheritedRun.drop()
+    const guard = yield* Effect.flatMap(ProcessGuard, ({ watch }) => watch(runTag))
+    // a guard marks its supervisor: another supervisor that cleans up spares this one, although it carries that one's tag
+    if (inherited !== undefined) guard.prepare()
+    return yield* ProcessGroups.make(guard)
+  })
+
+/** Begins to record the run and does not wait for the disk: only the start of a process waits. */
+const recordRun = (run: string) =>
+  Effect.gen(function* () {
+    const { record } = yield* ChildLedger
+    const recording = yield* record(run).pipe(Effect.interruptible, Effect.forkScoped)
+    let children = 0
+    return Effect.map(Fiber.await(recording), (): Tag => {
+      children += 1
+      return { run, child: String(children) }
+    })
+  })
 
 /** A host without a user or a shell has no login PATH either. It is asked once: whoever gives up waiting must not spoil it. */
 const pathOfLogin = Effect.try(() => userInfo().shell).pipe(

@@ -37,7 +37,8 @@ export const openStdio = (
 ) =>
   Effect.gen(function* () {
     const facts = { env: process.env, platform: process.platform, path: yield* host.loginPath }
-    const env = StdioCommand.environment(config, facts, yield* host.runTag)
+    const tag = yield* host.nextTag
+    const env = StdioCommand.environment(config, facts, tag)
     return yield* StdioWire.open({
       server: context.server,
       scrub: context.scrub,
@@ -49,7 +50,9 @@ export const openStdio = (
       cwd: config.cwd,
       env,
       searched: StdioCommand.searchedPath(env, process.platform) ?? "no directory: PATH is not set",
-      groups: host.groups
+      tag,
+      groups: host.groups,
+      strays: host.strays
     })
   })
 

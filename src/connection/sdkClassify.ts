@@ -32,6 +32,7 @@ import {
   UnexpectedFailure
 } from "../domain/Errors.js"
 import { defined } from "../domain/defined.js"
+import { type Issue, render } from "../domain/Issue.js"
 import * as Protocol from "../domain/Protocol.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
 import { invalidResult, protocolError, requestFailure } from "./answers.js"
@@ -107,7 +108,9 @@ const fromTransport = (context: Context, error: unknown): ConnectionError | unde
   if (error.message === "Not connected") return context.closed ?? new ConnectionClosed({ server })
   const { code, syscall } = error as NodeJS.ErrnoException
   if (String(syscall).startsWith("spawn") && spawnReason(String(code)) !== undefined) {
-    return new SpawnFailed({ server, command: context.command ?? "", reason: spawnReason(String(code))! })
+    const reason = spawnReason(String(code))!
+    const shortage = reason === "no_resources" ? { code: String(code) } : {}
+    return new SpawnFailed({ server, command: context.command ?? "", reason, ...shortage })
   }
   if (error.message === "fetch failed") return networkError(context, error.cause ?? error)
   return typeof code === "string" && networkCode.test(code) ? networkError(context, error) : undefined
@@ -182,6 +185,8 @@ const fromHandshake = ({ closed, scrub, server }: Context, error: unknown): Conn
     return incompatible(`it speaks ${error.supported.map(String).join(", ") || "no revision we know"}`)
   }
   if (error instanceof SdkProtocolError) {
+    const malformed = malformedIssue(error)
+    if (malformed !== undefined && malformed !== true) return incompatible(`its greeting: ${render(malformed)}`)
     return new HandshakeRefused({ server, code: error.code, detail: scrub(error.message) })
   }
   if (error instanceof SdkError) {
@@ -199,6 +204,10 @@ const fromHandshake = ({ closed, scrub, server }: Context, error: unknown): Conn
     : undefined
 }
 
+/** What our own transport found wrong with an answer; `true` where that is plain. */
+const malformedIssue = ({ data }: SdkProtocolError): Issue | true | undefined =>
+  (data as Record<string, Issue | true> | undefined)?.[malformedKey]
+
 /** Why a request on a live connection failed. Whether it was sent is known for our own failures; else it was. */
 export const requestError = (context: Context, thrown: unknown): RequestError => {
   const { scrub, server } = context
@@ -208,8 +217,9 @@ export const requestError = (context: Context, thrown: unknown): RequestError =>
     return protocolError(server, { code: Protocol.errorCodes.ResourceNotFound, message, data }, scrub)
   }
   if (thrown instanceof SdkProtocolError) {
-    const isMalformed = (thrown.data as Record<string, unknown> | undefined)?.[malformedKey] === true
-    return isMalformed ? invalidResult(server, []) : protocolError(server, thrown, scrub)
+    const malformed = malformedIssue(thrown)
+    if (malformed === undefined) return protocolError(server, thrown, scrub)
+    return invalidResult(server, malformed === true ? [] : [malformed])
   }
   if (thrown instanceof SdkError && thrown.code === SdkErrorCode.MethodNotSupportedByProtocolVersion) {
     return protocolError(server, { code: Protocol.errorCodes.MethodNotFound, message: thrown.message }, scrub)

@@ -15,10 +15,12 @@ import * as Scope from "effect/Scope"
 import { type ConnectionError, ConnectTimeout, HttpFailed } from "../domain/Errors.js"
 import { defined } from "../domain/defined.js"
 import * as Protocol from "../domain/Protocol.js"
+import { scrubDeep } from "../domain/scrubDeep.js"
 import type { Local, Remote } from "../domain/ServerConfig.js"
 import * as CallTable from "./CallTable.js"
 import type { ConnectOptions } from "./Connector.js"
 import * as HttpWire from "./HttpWire.js"
+import { afterReading } from "./Intake.js"
 import type { Host } from "./host.js"
 import { httpOptions, openStdio } from "./openWire.js"
 import * as SseWire from "./SseWire.js"
@@ -54,11 +56,16 @@ const open = (host: Host, options: ConnectOptions) =>
       config._tag === "Local" ? local(host, attempt, config) : remote(host, attempt, config)
     ).pipe(
       Effect.mapError((thrown) => Classify.connectionError(attempt.classify(), thrown)),
-      Effect.timeoutFail({ duration: config.timeout.connect, onTimeout: timedOut })
+      // when our process was paused, its answer may have been there in time
+      (greet) => Effect.raceFirst(greet, Effect.zipRight(Effect.sleep(config.timeout.connect), read)),
+      Effect.flatMap((greeted) => (greeted === undefined ? Effect.fail(timedOut()) : Effect.succeed(greeted)))
     )
     attempt.succeeded()
     return yield* sessionOf(host, attempt, greeted)
   })
+
+/** Ends when what has arrived by now is read. */
+const read = Effect.async<undefined>((resume) => Effect.sync(afterReading(() => resume(Effect.succeed(undefined)))))
 
 /** A client that has shaken hands. */
 interface Greeted {
@@ -212,8 +219,8 @@ const sessionOf = (host: Host, attempt: Attempt, { client, transport, wire }: Gr
       classify: attempt.classify
     }
     attempt.receive({
-      message: (message) => {
-        if (!calls.accept(message)) transport.deliver(message)
+      message: (message, text) => {
+        if (!calls.accept(message)) transport.deliver(message, text)
       },
       closed: (reason) => {
         calls.abandon(reason)
@@ -227,17 +234,21 @@ const sessionOf = (host: Host, attempt: Attempt, { client, transport, wire }: Gr
     } else if (wire.transport === "stdio") {
       attempt.setPush("open")
     }
-    return SdkSession.make({ ...attempt, link, info: infoOf(client, era, wire), calls })
+    return SdkSession.make({ ...attempt, link, info: infoOf(client, era, wire, scrub), calls })
   })
 
-const infoOf = (client: Client, era: Protocol.Era, wire: Wire): Info => ({
-  transport: wire.transport,
-  era,
-  protocolVersion: client.getNegotiatedProtocolVersion() ?? "",
-  capabilities: { ...client.getServerCapabilities() },
-  ...defined({
-    serverInfo: client.getServerVersion(),
-    instructions: client.getInstructions(),
-    pid: wire.pid
-  })
-})
+/** What the server says of itself, without the secrets of its config: it may repeat them. */
+const infoOf = (client: Client, era: Protocol.Era, wire: Wire, scrub: (text: string) => string): Info => {
+  const clean = <A>(value: A): A => (value === undefined ? value : (scrubDeep(value, scrub) as A))
+  return {
+    transport: wire.transport,
+    era,
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? "",
+    capabilities: { ...clean(client.getServerCapabilities()) },
+    ...defined({
+      serverInfo: clean(client.getServerVersion()),
+      instructions: clean(client.getInstructions()),
+      pid: wire.pid
+    })
+  }
+}

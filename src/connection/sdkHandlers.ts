@@ -12,6 +12,7 @@ import type * as Protocol from "../domain/Protocol.js"
 import { withinBudget } from "./budget.js"
 import type { Clocks } from "./Clocks.js"
 import type { Handlers } from "./Connector.js"
+import { maxRequests } from "./ServerRequests.js"
 
 /** A capability is there only if its handler is. */
 export const capabilities = ({ elicit, roots, sample }: Handlers): ClientCapabilities => ({
@@ -26,6 +27,12 @@ export interface Answering {
   /** Tells the server when the roots change, for as long as it runs. */
   readonly announceRoots: (client: Client) => Effect.Effect<void>
 }
+
+/**
+ * How many questions of one server are asked at the same time. Requests are limited before they get here; in the modern era
+ * one answer may hold any number of questions, and a handler whose request was taken back may take its time to clean up.
+ */
+const maxAsked = 2 * maxRequests
 
 /** How long a handler that is interrupted may take to clean up. */
 const cleanUpBudget = "1 second"
@@ -48,6 +55,7 @@ const start = ({ elicit, roots, sample }: Handlers, clocks: Clocks) =>
     const first = yield* Deferred.make<void>()
     let current: ReadonlyArray<Protocol.Root> = []
     let changed = () => {}
+    let asked = 0
 
     if (roots !== undefined) {
       yield* roots.pipe(
@@ -67,11 +75,17 @@ const start = ({ elicit, roots, sample }: Handlers, clocks: Clocks) =>
 
     /** While somebody is asked, no clock runs. What goes wrong here is none of the server's business. */
     const ask = <A>(answer: Effect.Effect<A>, signal: AbortSignal): Promise<A> => {
-      const release = clocks.hold()
-      const asked = Effect.raceFirst(answer, untilAborted(signal)).pipe(
+      if (asked >= maxAsked) return Promise.reject(new Error(`more than ${maxAsked} questions at once`))
+      asked += 1
+      const hold = clocks.hold()
+      const release = () => {
+        asked -= 1
+        hold()
+      }
+      const question = Effect.raceFirst(answer, untilAborted(signal)).pipe(
         Effect.catchAllCause(() => Effect.die(new Error("the request could not be answered")))
       )
-      return run(asked).finally(release) as Promise<A>
+      return run(question).finally(release) as Promise<A>
     }
 
     const answering: Answering = {

@@ -2,11 +2,14 @@
  * A wire as the SDK wants it. Each client gets its own over the same wire; closing one ends nothing but that client.
  */
 import { type JSONRPCMessage, SdkErrorCode, SdkHttpError, type Transport } from "@modelcontextprotocol/client"
-import { errorCodes } from "../domain/Protocol.js"
-import { type Message, type MessageId, type Wire, WireFailure } from "./Wire.js"
+import type { Issue } from "../domain/Issue.js"
+import { errorCodes, modernRevisions } from "../domain/Protocol.js"
+import { isTooDeep, tooDeep } from "./answers.js"
+import * as ServerRequests from "./ServerRequests.js"
+import { isRequest, type Message, type MessageId, type Wire, type WireEvents, WireFailure } from "./Wire.js"
 
 export interface SdkTransport extends Transport {
-  readonly deliver: (message: Message) => void
+  readonly deliver: WireEvents["message"]
   /** The wire ended: every request of the client does, too. */
   readonly end: () => void
 }
@@ -16,6 +19,9 @@ export interface SdkTransport extends Transport {
  * drops keys that it does not know.
  */
 const resultKey = "mcp-supervisor/result"
+
+/** Where the size of the message travels that a result came in. */
+const bytesKey = "mcp-supervisor/bytes"
 
 /** What the SDK gets to see instead, by the method that was asked. */
 const shells: Readonly<Record<string, object | undefined>> = {
@@ -29,19 +35,37 @@ const shells: Readonly<Record<string, object | undefined>> = {
 }
 
 /** A result as the server sent it. */
-export const wholeResult = (result: unknown): unknown =>
-  (result as { readonly _meta?: Readonly<Record<string, unknown>> | undefined })._meta?.[resultKey] ?? result
+export const wholeResult = (result: unknown): unknown => aside(result, resultKey) ?? result
+
+/** Bytes of the message that a list came in. */
+export const bytesOf = (result: unknown): number => Number(aside(result, bytesKey) ?? 0)
+
+const aside = (result: unknown, key: string): unknown =>
+  (result as { readonly _meta?: Readonly<Record<string, unknown>> | undefined })._meta?.[key]
 
 export const make = (wire: Wire): SdkTransport => {
-  const asked = new Map<MessageId, object>()
+  /** Requests that wait for their answer, with what the SDK gets to see of it. */
+  const asked = new Map<MessageId, object | undefined>()
+  const requests = ServerRequests.make(wire)
   let open = true
+  let isModern = false
+
+  /** Whether the SDK has a use for it. It compares ids without their type, so that is done here. */
+  const isWanted = (message: Message): boolean => {
+    const { id, method, params } = message
+    if (method === undefined) return asked.has(id as MessageId)
+    // in the modern era a server cannot ask, and must not be answered
+    if (isRequest(message)) return !isModern && isId(id) && requests.admit(message)
+    if (method === "notifications/cancelled") requests.cancelled(fieldOf(params, "requestId"))
+    if (method === "notifications/progress") return asked.has(fieldOf(params, "progressToken") as MessageId)
+    return heard.has(method)
+  }
 
   const transport: SdkTransport = {
     start: () => Promise.resolve(),
     send: (message, options) => {
       const request = message as Message
-      const shell = shells[request.method ?? ""]
-      if (shell !== undefined && request.id != null) asked.set(request.id, shell)
+      if (isRequest(request)) asked.set(request.id, shells[request.method ?? ""])
       if (request.method === "notifications/cancelled") asked.delete(cancelledId(request))
       const { headers, onRequestStreamEnd, requestSignal } = options ?? {}
       if (request.id != null) requestSignal?.addEventListener("abort", () => wire.retract(request.id!), { once: true })
@@ -55,18 +79,19 @@ export const make = (wire: Wire): SdkTransport => {
           if (request.id != null) asked.delete(request.id)
           reject(asSdkError(request, failure))
         }
-        wire.send(request, { done, failed }, headers)
+        if (request.method === undefined) requests.answer(request, { done, failed })
+        else wire.send(request, { done, failed }, headers)
       })
     },
     close: () => {
       transport.end()
       return Promise.resolve()
     },
-    deliver: (message) => {
-      if (!open) return
+    deliver: (message, text) => {
+      if (!open || !isWanted(message)) return
       const pass = () => {
         try {
-          transport.onmessage?.(withResultAside(asked, wellFormed(message)) as JSONRPCMessage)
+          transport.onmessage?.(withResultAside(asked, wellFormed(message), text) as JSONRPCMessage)
         } catch {
           // a message that the SDK stumbles over is for nobody
         }
@@ -78,10 +103,14 @@ export const make = (wire: Wire): SdkTransport => {
     end: () => {
       if (!open) return
       open = false
+      requests.close()
       // what failed by itself has been told so, a moment ago: the end of the connection must not overtake it
       queueMicrotask(() => transport.onclose?.())
     },
-    setProtocolVersion: (revision) => wire.agreed(revision)
+    setProtocolVersion: (revision) => {
+      isModern = (modernRevisions as ReadonlyArray<string>).includes(revision)
+      wire.agreed(revision)
+    }
   }
   return wire.transport === "stdio"
     ? // this is how the SDK tells a process from a URL
@@ -97,27 +126,52 @@ const wellFormed = (message: Message): Message => {
   if (method !== undefined || isObject(result)) return message
   const { code, message: text } = (isObject(error) ? error : {}) as Record<string, unknown>
   if (Number.isSafeInteger(code) && typeof text === "string") return message
-  const words = { code: errorCodes.InternalError, message: "the answer is malformed", data: { [malformedKey]: true } }
+  return malformed(id, true)
+}
+
+/** `issue` says what is wrong, or is `true` where that is plain. */
+const malformed = (id: Message["id"], issue: Issue | true): Message => {
+  const words = { code: errorCodes.InternalError, message: "the answer is malformed", data: { [malformedKey]: issue } }
   return { jsonrpc: "2.0", id, error: words }
 }
 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+const isId = (id: unknown): id is MessageId => typeof id === "string" || Number.isSafeInteger(id)
+
+const fieldOf = (params: unknown, name: string): unknown =>
+  isObject(params) ? (params as Readonly<Record<string, unknown>>)[name] : undefined
+
+/** The notifications that the SDK acts upon, besides those about progress. */
+const heard = new Set([
+  "notifications/cancelled",
+  "notifications/tools/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/resources/updated",
+  "notifications/prompts/list_changed",
+  "notifications/subscriptions/acknowledged"
+])
+
 const cancelledId = ({ params }: Message) => (params as { readonly requestId: MessageId }).requestId
 
 /** The result is put where the SDK does not look, in a shell that has what it insists on. */
-const withResultAside = (asked: Map<MessageId, object>, message: Message): Message => {
+const withResultAside = (asked: Map<MessageId, object | undefined>, message: Message, text: string): Message => {
   const { id, method, result } = message
-  const shell = id == null || method !== undefined ? undefined : asked.get(id)
-  if (shell === undefined) return message
-  asked.delete(id!)
+  if (id == null || method !== undefined) return message
+  const shell = asked.get(id)
+  asked.delete(id)
+  if (shell === undefined) return shallow(message)
   const { resultType = "complete" } = (result ?? {}) as { readonly resultType?: unknown }
   // an error, or a question of the server: that is for the SDK
-  if (!isObject(result) || resultType !== "complete") return message
-  const whole = { resultType, ttlMs: 0, cacheScope: "private", ...shell, _meta: { [resultKey]: result } }
-  return { ...message, result: whole }
+  if (!isObject(result) || resultType !== "complete") return shallow(message)
+  const _meta = { [resultKey]: result, [bytesKey]: Buffer.byteLength(text) }
+  return { ...message, result: { resultType, ttlMs: 0, cacheScope: "private", ...shell, _meta } }
 }
+
+/** The SDK looks into these results itself, and goes as deep as they do. */
+const shallow = (message: Message): Message =>
+  message.method === undefined && isTooDeep(message.result) ? malformed(message.id, tooDeep) : message
 
 /** The first message of the older handshake was refused, which is how older servers are told. */
 export class GreetingRefused extends Error {

@@ -8,13 +8,18 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as ProcessGroups from "./ProcessGroups.js"
 import { ask, parseStat, procIsOurs } from "../system/processIdentity.js"
-import { runVariable } from "./StdioCommand.js"
+import { childVariable, guardVariable, runVariable, type Tag } from "./StdioCommand.js"
 
-/** A process, and the run it belongs to if that is one of those looked for. */
+/** A process, and what its environment says. */
 export interface Row {
   readonly pid: number
   readonly group: number
+  /** The run it belongs to, if that is one of those looked for. */
   readonly run: string | undefined
+  /** The server of that run. */
+  readonly child: string | undefined
+  /** The supervisor that it is the guard of. */
+  readonly guards: number | undefined
 }
 
 /** What to signal: whole groups, and single processes. */
@@ -49,23 +54,55 @@ export const end = (runs: ReadonlySet<string>): Effect.Effect<ReadonlyArray<stri
       signal({ groups: [...new Set([...left, ...groups])], singles }, "SIGKILL")
       if (!(yield* areGone(runs, first, killGrace))) return yield* Effect.fail("some cannot be ended")
     }
-    return found.flatMap(({ pid, run }) => (run === undefined || pid === process.pid ? [] : [run]))
+    return taggedOf(found, process.pid).map(({ run }) => run)
   })
+
+type Tagged = Row & { readonly run: string }
+
+/** The processes that carry a tag, without our own, and without supervisors that were started from within a server. */
+const taggedOf = (rows: ReadonlyArray<Row>, self: number): ReadonlyArray<Tagged> => {
+  const supervisors = supervisorsIn(rows)
+  return rows.filter((row): row is Tagged => {
+    const { pid, run } = row
+    return run !== undefined && pid !== self && pid > 1 && !supervisors.has(pid)
+  })
+}
+
+/** A process with a guard is a supervisor. */
+const supervisorsIn = (rows: ReadonlyArray<Row>): ReadonlySet<number> =>
+  new Set(rows.flatMap(({ guards }) => guards ?? []))
 
 /**
  * A group goes as a whole if its leader carries the tag: then all of it came from there. Our own process is never among
- * them, nor is our own group.
+ * them, nor is our own group, nor a supervisor that was started from within a server.
  */
 export const targets = (rows: ReadonlyArray<Row>, self: number): Targets => {
-  const own = rows.find(({ pid }) => pid === self)
-  const tagged = rows.filter(({ pid, run }) => run !== undefined && pid !== self && pid > 1)
+  const supervisors = supervisorsIn(rows)
+  const spared = new Set(rows.filter(({ pid }) => pid === self || supervisors.has(pid)).map(({ group }) => group))
+  const isOwnKnown = rows.some(({ pid }) => pid === self)
+  const tagged = taggedOf(rows, self)
   // without knowing our own group we could hit it
-  const leaders = own === undefined ? [] : tagged.filter(({ group, pid }) => pid === group && group !== own.group)
+  const leaders = isOwnKnown ? tagged.filter(({ group, pid }) => pid === group && !spared.has(group)) : []
   const groups = new Set(leaders.map(({ pid }) => pid))
   return {
     groups: [...groups],
     singles: tagged.filter(({ group }) => !groups.has(group)).map(({ pid }) => pid)
   }
+}
+
+/** The processes of one server that have left its group, for a session of their own. */
+export const straysOf = (rows: ReadonlyArray<Row>, tag: Tag, group: number, self: number): ReadonlyArray<number> =>
+  taggedOf(rows, self)
+    .filter((row) => row.run === tag.run && row.child === tag.child && row.group !== group)
+    .map(({ pid }) => pid)
+
+/** Signals a process if it still carries the tag: its number may belong to another one by now. */
+export const signalStray = (pid: number, { child, run }: Tag, name: "SIGTERM" | "SIGKILL"): void => {
+  if (process.platform === "linux") {
+    const entries = environOf(String(pid))
+    if (!entries.includes(`${runVariable}=${run}`) || !entries.includes(`${childVariable}=${child}`)) return
+  }
+  signal({ groups: [], singles: [pid] }, name)
 }
 
 const isEmpty = ({ groups, singles }: Targets): boolean => groups.length === 0 && singles.length === 0
@@ -91,19 +128,32 @@ const areGone = (runs: ReadonlySet<string>, { groups }: Targets, budget: Duratio
     Effect.timeoutTo({ duration: budget, onSuccess: (gone) => gone, onTimeout: () => false })
   )
 
-const list = (runs: ReadonlySet<string>): Effect.Effect<ReadonlyArray<Row>, unknown> =>
+/** All processes, with what their environment says of these runs. Fails where that cannot be seen. */
+export const list = (runs: ReadonlySet<string>): Effect.Effect<ReadonlyArray<Row>, unknown> =>
   Effect.suspend((): Effect.Effect<ReadonlyArray<Row>, unknown> => {
     if (process.platform === "darwin") return listWithPs(runs)
     return procIsOurs() ? Effect.try(() => listProc(runs)) : Effect.fail("who carries a tag cannot be seen here")
   })
 
+/**
+ * All processes, without the environments of those that are older than our own: everything that we started is younger. That
+ * takes half the time of {@link list}.
+ */
+export const listYounger = (runs: ReadonlySet<string>): Effect.Effect<ReadonlyArray<Row>, unknown> =>
+  Effect.suspend(() => {
+    const since = procIsOurs() ? Number(parseStat(readFileSync("/proc/self/stat", "latin1"))?.startedAt) : Number.NaN
+    return Number.isFinite(since) ? Effect.try(() => listProc(runs, since)) : list(runs)
+  })
+
 /** All at once and without waiting, so that what is seen is still true when it is acted upon. */
-const listProc = (runs: ReadonlySet<string>): ReadonlyArray<Row> =>
+const listProc = (runs: ReadonlySet<string>, since = 0): ReadonlyArray<Row> =>
   readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
     try {
       const stat = parseStat(readFileSync(`/proc/${name}/stat`, "latin1"))
-      return stat?.runs === true ? [{ pid: Number(name), group: stat.group, run: runIn(runs, environOf(name)) }] : []
+      if (stat?.runs !== true) return []
+      const entries = Number(stat.startedAt) < since ? [] : environOf(name)
+      return [{ pid: Number(name), group: stat.group, ...marksIn(runs, entries) }]
     } catch {
       return []
     }
@@ -118,12 +168,16 @@ const environOf = (name: string): ReadonlyArray<string> => {
   }
 }
 
-const runIn = (runs: ReadonlySet<string>, entries: ReadonlyArray<string>): string | undefined => {
-  const prefix = `${runVariable}=`
-  return entries
-    .filter((entry) => entry.startsWith(prefix))
-    .map((entry) => entry.slice(prefix.length))
-    .find((run) => runs.has(run))
+const marksIn = (runs: ReadonlySet<string>, entries: ReadonlyArray<string>): Omit<Row, "pid" | "group"> => {
+  const valuesOf = (name: string) =>
+    entries.flatMap((entry) => (entry.startsWith(`${name}=`) ? [entry.slice(name.length + 1)] : []))
+  const run = valuesOf(runVariable).find((each) => runs.has(each))
+  const guarded = Number(valuesOf(guardVariable)[0])
+  return {
+    run,
+    child: run === undefined ? undefined : valuesOf(childVariable)[0],
+    guards: Number.isInteger(guarded) ? guarded : undefined
+  }
 }
 
 const listWithPs = (runs: ReadonlySet<string>) =>
@@ -142,7 +196,7 @@ export const parsePs = (runs: ReadonlySet<string>, plain: string, withEnvironmen
   return psLines(withEnvironment).map(({ command, group, pid }) => {
     const known = commands.get(pid)
     const environment = known !== undefined && command.startsWith(known) ? command.slice(known.length) : ""
-    return { pid, group, run: runIn(runs, environment.split(/\s+/)) }
+    return { pid, group, ...marksIn(runs, environment.split(/\s+/)) }
   })
 }
 

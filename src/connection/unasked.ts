@@ -3,6 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as Protocol from "../domain/Protocol.js"
+import { detached } from "./detached.js"
 import type { Notification } from "./Session.js"
 import type { Message } from "./Wire.js"
 
@@ -34,25 +35,38 @@ export const notificationKey = (notification: Notification): string => {
       return `resource ${notification.uri}`
     case "ElicitationCompleted":
       return `elicitation ${notification.elicitationId}`
+    case "Dropped":
+      return `dropped ${notification.method}`
     case "PushChanged":
       return "push"
   }
 }
 
+/** How secrets are hidden, in a text and in one that goes on where it is not seen. */
+export interface Scrubbers {
+  readonly scrub: (text: string) => string
+  readonly scrubBeginning: (text: string) => string
+}
+
 /** The log line in a message, if it is one. */
 export const logLineOf = (
   { method, params }: Message,
-  scrub: (text: string) => string,
+  { scrub, scrubBeginning }: Scrubbers,
   at: number
 ): Protocol.LogLine | undefined => {
   if (method !== "notifications/message") return undefined
   const { data, level, logger } = fields(params)
+  /** Of a long text no more is scrubbed than is shown, and a little besides: the last cut could leave half a secret. */
+  const shown = (text: string, length: number) =>
+    text.length <= 2 * length
+      ? scrub(text).slice(0, length)
+      : detached(scrubBeginning(text.slice(0, 2 * length)).slice(0, length))
   return {
     at,
     source: "server",
     level: isLevel(level) ? level : "info",
-    ...(typeof logger === "string" ? { logger: scrub(logger) } : {}),
-    text: scrub(typeof data === "string" ? data : textOf(data)).slice(0, maxText)
+    ...(typeof logger === "string" ? { logger: shown(logger, maxLogger) } : {}),
+    text: shown(typeof data === "string" ? data : textOf(data), maxText)
   }
 }
 
@@ -66,6 +80,7 @@ const textOf = (data: unknown): string => {
 
 /** A log is for people. */
 const maxText = 8 * 1024
+const maxLogger = 256
 
 const isLevel = Schema.is(Protocol.LogLevel)
 

@@ -9,7 +9,7 @@ import type { EditRefused, InvalidConfig, ServerExists } from "../domain/Errors.
 import type { Plan } from "../domain/Plan.js"
 import type * as ServerConfig from "../domain/ServerConfig.js"
 import { NoConfigFiles } from "./ControlError.js"
-import type { Explanation } from "./Payload.js"
+import type { Explanation, Trusted } from "./Payload.js"
 
 /**
  * @since 0.1.0
@@ -20,18 +20,15 @@ export interface Service {
   readonly reload: Effect.Effect<Plan, InvalidConfig | NoConfigFiles>
   /** What they say, secrets hidden. */
   readonly explain: Effect.Effect<Explanation, InvalidConfig | NoConfigFiles>
-  /** Approves of what the project's files say, or one of them. */
-  readonly trust: (
-    file: string | undefined
-  ) => Effect.Effect<
-    ReadonlyArray<{ readonly file: string; readonly servers: ReadonlyArray<string> }>,
-    EditRefused | NoConfigFiles
-  >
+  /** Approves what the project's files say and the project's directory, or what one of the files says. */
+  readonly trust: (file: string | undefined) => Effect.Effect<Omit<Trusted, "plan">, EditRefused | NoConfigFiles>
   /** Writes a server down. */
   readonly add: (
     name: string,
     entry: ServerConfig.Input
   ) => Effect.Effect<void, ServerExists | InvalidConfig | EditRefused | NoConfigFiles>
+  /** Where a local server runs that was added without `cwd` and is not written down. Defaults to the working directory. */
+  readonly directory?: Effect.Effect<string> | undefined
 }
 
 const none = Effect.suspend(() => Effect.fail(new NoConfigFiles()))

@@ -4,11 +4,12 @@
  * @since 0.1.0
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { chmod, readFile, stat } from "node:fs/promises"
+import { lstat } from "node:fs/promises"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import { openOwn, UnsafePath } from "../system/ownership.js"
 import * as StateFile from "../system/stateFile.js"
 import { codeOf } from "../system/wholeFile.js"
 
@@ -43,12 +44,15 @@ export const read = (stateDir: string): Effect.Effect<Redacted.Redacted<string>,
   Effect.gen(function* () {
     const file = fileIn(stateDir)
     const { isExposed, text } = yield* Effect.tryPromise({
-      try: async () => {
-        const isExposed = await othersMayRead(file)
-        if (isExposed) await chmod(file, 0o600)
-        return { isExposed, text: (await readFile(file, "utf8")).trim() }
-      },
-      catch: (error) => new TokenUnusable({ file, reason: `cannot be read (${codeOf(error)})` })
+      try: () => readToken(file),
+      catch: (error) =>
+        new TokenUnusable({
+          file,
+          reason:
+            error instanceof UnsafePath
+              ? `${error.problem}; remove it, and the next start makes a new one`
+              : `cannot be read (${codeOf(error)})`
+        })
     })
     // whoever runs goes on to accept it: only the next start can replace it
     if (isExposed) yield* Effect.annotateLogs(Effect.logWarning("mcp.control.token_exposed"), "file", file)
@@ -58,8 +62,23 @@ export const read = (stateDir: string): Effect.Effect<Redacted.Redacted<string>,
     return Redacted.make(text)
   })
 
-const othersMayRead = async (file: string): Promise<boolean> =>
-  process.platform !== "win32" && ((await stat(file)).mode & 0o077) !== 0
+const readToken = async (path: string): Promise<{ readonly isExposed: boolean; readonly text: string }> => {
+  const file = await openOwn(path)
+  try {
+    const isExposed = othersMayRead(await file.stat())
+    if (isExposed) await file.chmod(0o600)
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0)
+    return { isExposed, text: buffer.toString("utf8", 0, bytesRead).trim() }
+  } finally {
+    await file.close()
+  }
+}
+
+/** More than the longest token and the line end after it. */
+const maxBytes = 2048
+
+const othersMayRead = ({ mode }: { readonly mode: number }): boolean =>
+  process.platform !== "win32" && (mode & 0o077) !== 0
 
 /**
  * Whether a text will do as a token: 16 printable characters at least, without spaces, and as many as fit into a header.
@@ -80,7 +99,7 @@ export const make = (stateDir: string): Effect.Effect<Redacted.Redacted<string>,
   Effect.gen(function* () {
     const file = fileIn(stateDir)
     const isExposed = yield* Effect.orElseSucceed(
-      Effect.tryPromise(() => othersMayRead(file)),
+      Effect.tryPromise(async () => othersMayRead(await lstat(file))),
       () => false
     )
     if (isExposed) yield* Effect.annotateLogs(Effect.logWarning("mcp.control.token_replaced"), "file", file)

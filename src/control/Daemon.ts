@@ -12,6 +12,7 @@ import type * as Scope from "effect/Scope"
 import { defined } from "../domain/defined.js"
 import { version } from "../domain/version.js"
 import * as FileLock from "../system/FileLock.js"
+import * as StateDirectory from "../system/stateDirectory.js"
 import * as ProcessIdentity from "../system/processIdentity.js"
 import { lockIn } from "./claim.js"
 import { ListenFailed } from "./ControlServer.js"
@@ -54,11 +55,14 @@ export class StateDirUnusable extends Schema.TaggedError<StateDirUnusable>("mcp-
   "StateDirUnusable",
   {
     stateDir: Schema.String,
-    /** What the system calls the error; `newer` where a later version of this program was here. */
-    code: Schema.String
+    /** The system's error code; `newer` if a later version of this program used the directory; else why it is unsafe. */
+    code: Schema.String,
+    /** What makes the directory unsafe, and how to correct it. */
+    problem: Schema.optional(Schema.String)
   }
 ) {
   override get message(): string {
+    if (this.problem !== undefined) return this.problem
     return this.code === "newer"
       ? `${this.stateDir} was used by a later version of this program: use that one, or choose another state directory`
       : `${this.stateDir} cannot be written (${this.code}); choose another state directory`
@@ -76,6 +80,10 @@ const patience = "250 millis"
  */
 export const hold = (stateDir: string): Effect.Effect<void, AlreadyRunning | StateDirUnusable, Scope.Scope> =>
   Effect.gen(function* () {
+    yield* Effect.mapError(
+      StateDirectory.check(stateDir),
+      ({ code, message }) => new StateDirUnusable({ stateDir, code, problem: message })
+    )
     const lock = yield* FileLock.make(lockIn(stateDir), { patience })
     const held = yield* Deferred.make<void, FileLock.LockFailed>()
     yield* lock.withLock(Effect.zipRight(Deferred.succeed(held, undefined), Effect.never)).pipe(

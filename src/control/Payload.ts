@@ -125,15 +125,46 @@ export const Trust = Schema.Struct({
   file: Schema.optional(Schema.String)
 }).annotations({ identifier: "Trust" })
 
+const ReviewedPart = Schema.Struct({
+  label: Schema.String,
+  text: Schema.optional(Schema.String),
+  before: Schema.optional(Schema.String),
+  change: Schema.optional(Schema.Literal("added", "changed", "removed"))
+}).annotations({ identifier: "ReviewedPart" })
+
+const ReviewedServer = Schema.Struct({
+  name: Schema.String,
+  change: Schema.Literal("new", "changed", "unchanged"),
+  parts: Schema.Array(ReviewedPart)
+}).annotations({ identifier: "ReviewedServer" })
+
 /**
+ * What was approved, with what changed since the last approval.
+ *
  * @since 0.1.0
  * @category answers
  */
 export const Trusted = Schema.Struct({
-  files: Schema.Array(Schema.Struct({ file: Schema.String, servers: Schema.Array(Schema.String) })),
+  /** The project's directory, and whether it was trusted before. */
+  directory: Schema.optional(Schema.Struct({ path: Schema.String, isTrusted: Schema.Boolean })),
+  files: Schema.Array(
+    Schema.Struct({
+      file: Schema.String,
+      servers: Schema.Array(Schema.String),
+      entries: Schema.optional(Schema.Array(ReviewedServer)),
+      removed: Schema.optional(Schema.Array(Schema.String)),
+      settings: Schema.optional(Schema.Array(ReviewedPart))
+    })
+  ),
   /** What came of it. */
   plan: Plan
 }).annotations({ identifier: "Trusted" })
+
+/**
+ * @since 0.1.0
+ * @category answers
+ */
+export type Trusted = typeof Trusted.Type
 
 const ExplainedValue = Schema.Struct({
   path: Issue.fields.path,

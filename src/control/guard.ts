@@ -12,6 +12,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Body from "./body.js"
 import * as ControlError from "./ControlError.js"
+import { logFault } from "./fault.js"
 import * as Gate from "./Gate.js"
 import { match, type Route } from "./routes.js"
 
@@ -24,26 +25,37 @@ export interface Options {
 export const guard =
   ({ maxBody, policy }: Options) =>
   <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<never, R> =>
-    Effect.gen(function* () {
-      const request = yield* HttpServerRequest
-      if (Gate.isPreflight(policy, request.method, request.headers)) {
-        return HttpServerResponse.empty({ headers: Gate.allowances })
-      }
-      const refusal = Gate.refuse(policy, request.headers) ?? ambiguous(request)
-      if (refusal !== undefined) return yield* refusal
-      const route = yield* match(request.method, request.url)
-      const body = yield* bodyOf(request, route, maxBody)
-      return yield* Effect.provideService(app, HttpServerRequest, understood(request, body))
-    }).pipe(
-      Effect.catchAllCause((cause) =>
+    Effect.suspend(() => {
+      const asked: Asked = { route: undefined }
+      return Effect.catchAllCause(admitted(app, { maxBody, policy }, asked), (cause) =>
         Cause.isInterruptedOnly(cause)
           ? Effect.failCause(cause as Cause.Cause<never>)
-          : Effect.zipLeft(answerCause(cause), dismissed)
-      ),
+          : Effect.zipLeft(answerCause(cause, asked), dismissed)
+      )
+    }).pipe(
       Effect.zipWith(HttpServerRequest, (answer, { headers }) =>
         HttpServerResponse.setHeaders(answer, { ...always, ...Gate.sharing(policy, headers) })
       )
     )
+
+/** What is known about a request when it fails. */
+interface Asked {
+  route: Route | undefined
+}
+
+const admitted = <E, R>(app: HttpApp.Default<E, R>, { maxBody, policy }: Options, asked: Asked) =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest
+    if (Gate.isPreflight(policy, request.method, request.headers)) {
+      return HttpServerResponse.empty({ headers: Gate.allowances })
+    }
+    const refusal = Gate.refuse(policy, request.headers) ?? ambiguous(request)
+    if (refusal !== undefined) return yield* refusal
+    const route = yield* match(request.method, request.url)
+    asked.route = route
+    const body = yield* bodyOf(request, route, maxBody)
+    return yield* Effect.provideService(app, HttpServerRequest, understood(request, body))
+  })
 
 /** Node hears only the first of several hosts; others may hear another. */
 const ambiguous = (request: HttpServerRequest): ControlError.Forbidden | undefined => {
@@ -106,18 +118,17 @@ const Refusal = Schema.Union(...ControlError.refusals)
 const isRefusal = Schema.is(Schema.typeSchema(Refusal))
 const encode = Schema.encodeSync(Refusal)
 
-const answerCause = (cause: Cause.Cause<unknown>): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+const answerCause = (
+  cause: Cause.Cause<unknown>,
+  { route }: Asked
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const error = Cause.squash(cause)
   if (isRefusal(error)) return Effect.succeed(answer(error))
   if (error instanceof HttpServerError.RouteNotFound) {
     return Effect.succeed(answer(new ControlError.RouteNotFound({ path: error.request.url })))
   }
-  // what it says may hold anything: only where it was is told
-  const where = error instanceof Error ? (error.stack ?? "").split("\n").slice(1, 4).join("\n") : typeof error
-  return Effect.as(
-    Effect.annotateLogs(Effect.logError("mcp.control.fault"), { where }),
-    answer(new ControlError.InternalError())
-  )
+  const name = route === undefined ? "unknown" : `${route.method} ${route.path}`
+  return Effect.as(logFault(name, error), answer(new ControlError.InternalError()))
 }
 
 const answer = (refusal: ControlError.Refusal): HttpServerResponse.HttpServerResponse =>

@@ -6,13 +6,13 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as OpenApi from "@effect/platform/OpenApi"
-import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Mailbox from "effect/Mailbox"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { McpAuth } from "../auth/McpAuth.js"
@@ -28,6 +28,7 @@ import { ConfigAccess } from "./ConfigAccess.js"
 import { ControlApi, revision } from "./ControlApi.js"
 import { callErrors } from "./ControlError.js"
 import type { EventFeed } from "./EventFeed.js"
+import * as Fault from "./fault.js"
 import { render } from "./metricsText.js"
 import type * as Payload from "./Payload.js"
 import * as Sse from "./sse.js"
@@ -52,7 +53,10 @@ const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
         const loaded = Effect.catchTag(config.reload, "InvalidConfig", (error) =>
           Effect.mapError(supervisor.server(name), () => error)
         )
-        const added = persist ? Effect.zipRight(config.add(name, entry), loaded) : supervisor.add(name, entry)
+        const dynamic = Effect.flatMap(config.directory ?? Effect.succeed(undefined), (directory) =>
+          supervisor.add(name, inDirectory(entry, directory))
+        )
+        const added = persist ? Effect.asVoid(Effect.zipRight(config.add(name, entry), loaded)) : dynamic
         return Effect.zipRight(added, statuses)
       })
       .handle("connect", ({ path }) => supervisor.connect(path.name))
@@ -63,6 +67,10 @@ const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
       .handle("remove", ({ path }) => Effect.as(supervisor.remove(path.name), removed))
   })
 )
+
+/** The supervisor may have been started in a project that is not trusted. */
+const inDirectory = (entry: ServerConfig.Input, cwd: string | undefined): ServerConfig.Input =>
+  cwd !== undefined && Predicate.isRecord(entry) && "command" in entry && !("cwd" in entry) ? { ...entry, cwd } : entry
 
 /** A server that is no more has no status; nothing of it runs. */
 const removed: ServerStatus = { status: "disabled", by: "command", hint: "it was removed; add it again" }
@@ -149,7 +157,7 @@ const keptOf = (lines: Stream.Stream<LogLine>) =>
       do {
         const next = yield* pull.pipe(Effect.timeoutOption(waitForLines), Effect.option)
         if (Option.isNone(next) || Option.isNone(next.value)) break
-        found.push(...Chunk.toReadonlyArray(next.value.value))
+        for (const line of next.value.value) found.push(line)
       } while ((yield* Clock.currentTimeMillis) < now + waitForAllMs)
       return HttpServerResponse.unsafeJson(encodeLines(found))
     })
@@ -210,8 +218,15 @@ const reported = (
   Stream.unwrapScoped(
     Effect.gen(function* () {
       const texts = yield* Mailbox.make<string>({ capacity: maxReports, strategy: "sliding" })
-      const tell = (event: string, data: string) => Effect.asVoid(texts.offer(Sse.render({ event, data })))
-      yield* call((progress) => tell("progress", encodeProgress(progress))).pipe(
+      const offer = (event: string, data: string) => Effect.asVoid(texts.offer(Sse.render({ event, data })))
+      const tell = (event: string, encoded: Effect.Effect<string | undefined>) =>
+        Effect.flatMap(encoded, (data) =>
+          data === undefined ? offer("error", Fault.internalError) : offer(event, data)
+        )
+      /** A report that cannot be encoded is left out: the call goes on. */
+      const report = (progress: Progress) =>
+        Effect.flatMap(encodeProgress(progress), (data) => (data === undefined ? Effect.void : offer("progress", data)))
+      yield* call(report).pipe(
         Effect.matchEffect({
           onFailure: (error) => tell("error", encodeFailure(error)),
           onSuccess: (result) => tell("result", encodeResult(result))
@@ -223,9 +238,10 @@ const reported = (
     })
   )
 
-const encodeProgress = Schema.encodeSync(Schema.parseJson(Progress))
-const encodeFailure = Schema.encodeSync(Schema.parseJson(Schema.Union(...callErrors)))
-const encodeResult = Schema.encodeSync(Schema.parseJson(CallToolResult))
+const callRoute = "POST /tools/:name/call"
+const encodeProgress = Fault.encoderOf(callRoute, Progress)
+const encodeFailure = Fault.encoderOf(callRoute, Schema.Union(...callErrors))
+const encodeResult = Fault.encoderOf(callRoute, CallToolResult)
 
 const config = HttpApiBuilder.group(ControlApi, "config", (handlers) =>
   Effect.gen(function* () {
@@ -236,7 +252,7 @@ const config = HttpApiBuilder.group(ControlApi, "config", (handlers) =>
       .handle("trust", ({ payload }) =>
         Effect.gen(function* () {
           const trusted = yield* files.trust(payload.file)
-          return { files: trusted, plan: yield* files.reload }
+          return { ...trusted, plan: yield* files.reload }
         })
       )
   })
@@ -257,5 +273,5 @@ export const layer = (feed: EventFeed): Layer.Layer<HttpApi.Api, never, McpSuper
   // @effect-diagnostics-next-line missingLayerContext:off
   Layer.provide(
     HttpApiBuilder.api(ControlApi),
-    Layer.mergeAll(mcp, auth, servers(feed), catalog(feed), config, system(feed))
+    Layer.mergeAll(mcp, auth, servers(feed), catalog(feed), config, system(feed), Fault.layerUnencodable)
   )

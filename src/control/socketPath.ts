@@ -41,6 +41,21 @@ export const choose = (
 
 const fits = (path: string): boolean => Buffer.byteLength(path) <= longest
 
+const placeOf = (stateDir: string, user: number): Place | undefined =>
+  choose(stateDir, {
+    platform: process.platform,
+    runtimeDir: process.env.XDG_RUNTIME_DIR,
+    temporary: tmpdir(),
+    user
+  })
+
+/** Milliseconds since a supervisor of this state directory began to listen; undefined if none did. */
+export const age = (stateDir: string): Effect.Effect<number | undefined> =>
+  Effect.tryPromise(async () => {
+    const place = placeOf(stateDir, userInfo().uid)
+    return place === undefined ? undefined : Date.now() - (await lstat(place.path)).mtimeMs
+  }).pipe(Effect.orElseSucceed(() => undefined))
+
 /**
  * The path, with nothing in its way. Only for whoever holds the lock of the state directory: what is there was left by
  * somebody who is dead. None, where there is no place that is ours alone.
@@ -48,8 +63,7 @@ const fits = (path: string): boolean => Buffer.byteLength(path) <= longest
 export const prepare = (stateDir: string): Effect.Effect<string | undefined> =>
   Effect.tryPromise(async () => {
     const user = userInfo().uid
-    const runtimeDir = process.env.XDG_RUNTIME_DIR
-    const place = choose(stateDir, { platform: process.platform, runtimeDir, temporary: tmpdir(), user })
+    const place = placeOf(stateDir, user)
     if (place === undefined) return undefined
     if (place.directory !== undefined) {
       await makeDirectory(place.directory)

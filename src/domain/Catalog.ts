@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import type { Catalog } from "./Catalog/model.js"
 import type { Tool } from "./Protocol.js"
 
+export { type Assembly, assembly, type Replaced } from "./Catalog/assembly.js"
 export { type Change, changes, same } from "./Catalog/changes.js"
 export { type Merged, merger, type Source } from "./Catalog/merger.js"
 export { Catalog, empty, Listings, noListings } from "./Catalog/model.js"

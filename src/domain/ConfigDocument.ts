@@ -31,7 +31,15 @@ export const ConfigDocument = openStruct({
     }),
     "What single agents see."
   ),
+  guard: Input.key(
+    Schema.Boolean,
+    "Whether a small process ends the servers if the supervisor is killed. Read when it starts. Default true."
+  ),
   permission: Input.key(Schema.Unknown, "Rules for what may be called without asking."),
+  maxServers: Input.key(
+    Schema.Int.pipe(Schema.between(1, 10_000)),
+    "How many servers of one file are used, in the order of the file; the rest is reported. It holds for every file, also where it is set in one of them. Of a file that is not trusted, at most 200. Default 1000"
+  ),
   experimental: Input.key(
     openStruct({ mcp_timeout: Input.key(Input.Millis, 'The "timeout" of servers that set none.') }),
     "Settings under trial."

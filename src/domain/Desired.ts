@@ -20,6 +20,11 @@ export interface Desired {
   readonly tools?: ToolName.Globs | undefined
   /** What single agents see, after all other patterns. */
   readonly agents?: Readonly<Record<string, { readonly tools?: ToolName.Globs | undefined }>> | undefined
+  /**
+   * Whether a small process ends the servers if the supervisor itself is killed. Read when the supervisor starts, by `layerNode`
+   * only; there is none on Windows. Defaults to true.
+   */
+  readonly guard?: boolean | undefined
   /** Rules for what may be called without asking. They are carried, not applied yet. */
   readonly permission?: unknown
   /** Servers whose declaration nobody has approved yet: they are shown as disabled, and never started. */

@@ -7,17 +7,19 @@
 import * as Schema from "effect/Schema"
 import { defined } from "./defined.js"
 import type { ConnectionError } from "./Errors/connection.js"
+import { isShortage } from "./shortage.js"
 
 /**
  * - `transient`: trying again can help.
  * - `permanent`: it fails the same way until something is changed.
  * - `auth`, `registration`: a person has to act.
+ * - `shortage`: our own process or machine lacks something. It says nothing about the server.
  * - `session_lost`: the server is there, only our session is gone.
  *
  * @since 0.1.0
  * @category models
  */
-export const Kind = Schema.Literal("transient", "permanent", "auth", "registration", "session_lost")
+export const Kind = Schema.Literal("transient", "permanent", "auth", "registration", "session_lost", "shortage")
 
 /**
  * @since 0.1.0
@@ -69,12 +71,13 @@ const kindOf = (error: ConnectionError): Kind => {
     case "AuthError":
       return error.reason === "unavailable" ? "transient" : "permanent"
     case "SpawnFailed":
-      return error.reason === "no_resources" ? "transient" : "permanent"
+      return error.reason === "no_resources" ? "shortage" : "permanent"
     case "ProcessExited":
       return error.phase !== undefined && commandNotUsable.has(error.exitCode ?? 0) ? "permanent" : "transient"
     case "HttpFailed":
       return error.status >= 500 || retryableStatus.has(error.status) ? "transient" : "permanent"
     case "NetworkFailed":
+      if (isShortage(error.code)) return "shortage"
       return error.permanent ? "permanent" : "transient"
     case "ConnectTimeout":
     case "HandshakeRefused":

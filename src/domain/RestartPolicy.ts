@@ -99,6 +99,20 @@ export const withRetryAfter = (delay: number, retryAfter: number | undefined): n
   Math.max(delay, Math.min(Math.ceil(retryAfter ?? 0), maxRetryAfter))
 
 /**
+ * The delay before an attempt is repeated that failed for a shortage on our side: between one and two seconds after the first,
+ * growing to between 8 and 16. It does not depend on the policy, which is about the server.
+ *
+ * @since 0.1.0
+ * @category delays
+ */
+export const shortageDelay = (
+  /** Attempts in a row that failed for it, this one included. */
+  shortages: number,
+  /** In [0, 1). */
+  random: number
+): number => Math.floor(1000 * 2 ** Math.min(shortages - 1, 3) * (1 + random))
+
+/**
  * The restarts that still count at the given time.
  *
  * @since 0.1.0

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Redacted from "effect/Redacted"
+import { largest } from "./extremes.js"
 import { matcher, type Range } from "./Secrets/match.js"
 
 /**
@@ -102,7 +103,12 @@ export const scrub = (secrets: Secrets): ((text: string) => string) => {
 export const scrubBeginning = (secrets: Secrets): ((text: string) => string) => {
   const whole = scrub(secrets)
   // each character of a secret may be written in up to twelve: as bytes of UTF-8, each escaped twice
-  const longest = 12 * Math.max(0, ...secrets.values.map((value) => Redacted.value(value).length))
+  const longest =
+    12 *
+    largest(
+      secrets.values.map((value) => Redacted.value(value).length),
+      0
+    )
   return (text) => {
     const clean = whole(text)
     return clean.slice(0, Math.max(0, clean.length - longest))

@@ -62,7 +62,7 @@ export const compare = (before: ServerConfig, after: ServerConfig): "none" | "se
 }
 
 const sameIdentity = Schema.equivalence(Remote.pick("url", "headers", "oauth"))
-const sameRemoteLink = Schema.equivalence(Remote.pick("transport", "caFile", "protocol"))
+const sameRemoteLink = Schema.equivalence(Remote.pick("transport", "caFile", "protocol", "privateNetwork"))
 const sameLocalLink = Schema.equivalence(Local.pick("command", "args", "environment", "inheritEnv", "cwd", "protocol"))
 
 /**
@@ -141,7 +141,11 @@ const localSecrets = ({ args, command, environment }: Local): ReadonlyArray<Secr
 const remoteSecrets = ({ headers, oauth, url }: Remote): ReadonlyArray<Secrets.Text> => [
   ...Object.values(headers),
   ...ofText(url),
-  ...(oauth === false ? [] : Object.values(oauth).flatMap((value) => (typeof value === "number" ? [] : ofText(value))))
+  ...(oauth === false
+    ? []
+    : Object.values(oauth).flatMap((value) =>
+        typeof value === "number" || typeof value === "boolean" ? [] : ofText(value)
+      ))
 ]
 
 /** A redacted text is secret as a whole, a plain URL in its credentials. */

@@ -1,6 +1,7 @@
 /**
  * What a server may be called. Names are shown in terminals, typed in commands, put into addresses and before the names of tools.
  */
+import { hasHidden } from "./hiddenCharacters.js"
 import type { Issue } from "./Issue.js"
 
 const maxLength = 128
@@ -26,6 +27,6 @@ export const isStep = (name: string): boolean => name === "." || name === ".."
 
 const unwise = (name: string): string | undefined => {
   if (name !== name.trim()) return "a name with space around it"
-  if (/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return "a name with characters that cannot be seen"
+  if (hasHidden(name)) return "a name with characters that cannot be seen"
   return name.length > maxLength ? "a longer name" : undefined
 }

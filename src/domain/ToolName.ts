@@ -70,8 +70,15 @@ export const namer = (configured: Iterable<string>): ((ref: Ref) => string) => {
   }
 }
 
-/** What stands before each underscore. */
-const beginnings = (name: string): ReadonlyArray<string> => {
+/**
+ * What stands before each underscore of a public name: the names of the servers it may belong to, if it has no hash.
+ *
+ * @since 0.1.0
+ * @category naming
+ */
+export const beginnings = (name: string): ReadonlyArray<string> => {
+  // a longer name has a hash, or is none of ours
+  if (name.length > maxLength) return []
   const found: Array<string> = []
   for (let end = name.indexOf("_"); end !== -1; end = name.indexOf("_", end + 1)) found.push(name.slice(0, end))
   return found
@@ -79,10 +86,15 @@ const beginnings = (name: string): ReadonlyArray<string> => {
 
 const hashed = (ref: Ref): string => `${headOf(plain(ref))}_${hash(ref)}`
 
-/** The readable part of a name with a hash. */
-const headOf = (name: string): string => name.replace(invalidCharacter, "_").slice(0, maxLength - 1 - hashLength)
-
 const hashLength = 10
+const headLength = maxLength - 1 - hashLength
+
+/** The readable part of a name with a hash. A character takes two units of the name at most. */
+const headOf = (name: string): string =>
+  name
+    .slice(0, 2 * headLength)
+    .replace(invalidCharacter, "_")
+    .slice(0, headLength)
 
 /** 50 bits in ten characters. JSON keeps apart what UTF-8 would merge (lone surrogates) and where the server name ends. */
 const hash = ({ server, tool }: Ref): string => {

@@ -11,9 +11,14 @@ export const defaultStateDir = (
   env: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,
   /** May throw: not every user has one. */
-  home: () => string
+  homeOf: () => string
 ): string => {
   const { isAbsolute, join } = platform === "win32" ? win32 : posix
+  const home = (): string => {
+    const found = homeOf()
+    if (!isAbsolute(found)) throw new Error("the home directory is not an absolute path")
+    return found
+  }
   const { LOCALAPPDATA = "", MCP_SUPERVISOR_STATE_DIR = "", XDG_DATA_HOME = "" } = env
   if (MCP_SUPERVISOR_STATE_DIR !== "") return MCP_SUPERVISOR_STATE_DIR
   // the specification has relative ones ignored

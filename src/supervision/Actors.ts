@@ -6,18 +6,20 @@ import * as Exit from "effect/Exit"
 import * as FiberMap from "effect/FiberMap"
 import * as Scope from "effect/Scope"
 import { withinBudget } from "../connection/budget.js"
-import type { Definition } from "./Definition.js"
+import { type Definition, isInactive } from "./Definition.js"
 import type { Hub } from "./Hub.js"
 import { keptOf } from "./keptLists.js"
-import type { Roster } from "./Roster.js"
+import type { Member, Roster } from "./Roster.js"
 import * as ServerActor from "./ServerActor.js"
 
 export interface Actors {
-  /** One that does nothing yet. */
-  readonly create: (definition: Definition) => Effect.Effect<ServerActor.ServerActor>
-  readonly start: (actor: ServerActor.ServerActor) => void
+  /** A server that does nothing yet. One that is disabled or not trusted is its definition, and nothing else. */
+  readonly create: (definition: Definition) => Effect.Effect<Member>
+  readonly start: (member: Member) => void
+  /** The actor of a server, made now if the server was inactive so far. None, if there is no such server. */
+  readonly find: (name: string) => Effect.Effect<ServerActor.ServerActor | undefined>
   /** Sends it away. What is left of it ends by itself. */
-  readonly retire: (actor: ServerActor.ServerActor) => void
+  readonly retire: (name: string) => void
   /** Ends when nothing of it is left. */
   readonly gone: (actor: ServerActor.ServerActor) => Effect.Effect<void>
 }
@@ -50,19 +52,40 @@ export const make = (hub: Hub, roster: Roster): Effect.Effect<Actors, never, Sco
         if (others?.size === 0) leaving.delete(name)
       })
 
+    const make = (definition: Definition) =>
+      Effect.flatMap(keptOf(hub, definition), (kept) =>
+        ServerActor.make(hub, { definition, kept, ready: ready(definition.name), onChange: roster.changed })
+      )
+
+    const run = (actor: ServerActor.ServerActor) =>
+      FiberMap.unsafeSet(fibers, Symbol(actor.name), hub.fork(Effect.ensuring(actor.run, left(actor))))
+
+    const find: Actors["find"] = (name) =>
+      Effect.suspend(() => {
+        const definition = roster.inactive(name)
+        if (definition === undefined) return Effect.succeed(roster.get(name))
+        return Effect.flatMap(make(definition), (actor) => {
+          // its lists were read meanwhile: it may have another definition or an actor by now, or be gone
+          if (roster.inactive(name) !== definition) return find(name)
+          roster.activate(actor)
+          run(actor)
+          return Effect.succeed(actor)
+        })
+      })
+
     return {
-      create: (definition) =>
-        Effect.flatMap(keptOf(hub, definition), (kept) =>
-          ServerActor.make(hub, { definition, kept, ready: ready(definition.name), onChange: roster.changed })
-        ),
-      start: (actor) => {
-        hub.events.publish({ type: "ServerAdded", server: actor.name })
-        FiberMap.unsafeSet(fibers, Symbol(actor.name), hub.fork(Effect.ensuring(actor.run, left(actor))))
+      create: (definition) => (isInactive(definition) ? Effect.succeed(definition) : make(definition)),
+      start: (member) => {
+        hub.events.publish({ type: "ServerAdded", server: member.name })
+        if ("run" in member) run(member)
       },
-      retire: (actor) => {
-        const { name } = actor
-        leaving.set(name, (leaving.get(name) ?? new Set()).add(actor))
-        actor.send({ _tag: "Remove" })
+      find,
+      retire: (name) => {
+        const actor = roster.get(name)
+        if (actor !== undefined) {
+          leaving.set(name, (leaving.get(name) ?? new Set()).add(actor))
+          actor.send({ _tag: "Remove" })
+        }
         hub.fork(hub.auth.abandon(name))
         hub.events.publish({ type: "ServerRemoved", server: name })
       },

@@ -7,7 +7,8 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import { isDeeper } from "../domain/isDeeper.js"
 import type { Issue } from "../domain/Issue.js"
 import type { JsonSchema } from "../domain/Protocol.js"
-import { isHeavy, makeGuard, watched } from "./ArgumentCheck/guard.js"
+import { isCheap, type Weight, weigh } from "./ArgumentCheck/cost.js"
+import { engine, isTimeout, makeGuard, watched } from "./ArgumentCheck/guard.js"
 import { issuesOf } from "./ArgumentCheck/issues.js"
 import { tolerant } from "./ArgumentCheck/tolerant.js"
 import { cut, quoted } from "./ArgumentCheck/words.js"
@@ -21,27 +22,40 @@ export type Check =
   | { readonly _tag: "Unusable"; readonly reason: string }
 const maxSize = 1_000_000
 const maxDepth = 200
-/** The longest time that compiling a schema may take. */
-const compileMillis = 1_000
+/** The longest time that compiling a schema may block the loop. A small schema takes longer only on a busy machine. */
+const compileMillis = (parts: number): number => (parts <= 100 ? 1_000 : 250)
+/** A busy machine may have been the slow one: so often a schema is compiled anew that took too long. */
+const maxCompiles = 3
 
 const checks = new WeakMap<JsonSchema, Check>()
+const compiles = new WeakMap<JsonSchema, number>()
 
 /** Prepared once for each schema object. Nothing throws, nothing is fetched. */
 export const forSchema = (schema: JsonSchema): Check => {
-  const check = checks.get(schema) ?? prepare(schema)
-  checks.set(schema, check)
+  const known = checks.get(schema)
+  if (known !== undefined) return known
+  const tries = (compiles.get(schema) ?? 0) + 1
+  const check = prepare(schema)
+  if (check === tooSlow && tries < maxCompiles) compiles.set(schema, tries)
+  else checks.set(schema, check)
   return check
 }
 
 const unusable = (reason: string): Check => ({ _tag: "Unusable", reason })
 
+const tooSlow = unusable("it takes too long to compile")
+
 const prepare = (schema: JsonSchema): Check => {
   try {
     if (isDeeper(schema, maxDepth)) return unusable(`the schema has more than ${maxDepth} levels`)
     if (JSON.stringify(schema).length > maxSize) return unusable("the schema is larger than 1 MB")
-    return watched(() => compile(tolerant(schema) as JsonSchema), compileMillis)
+    const { tolerated, weight } = watched(() => {
+      const tolerated = tolerant(schema) as JsonSchema
+      return { tolerated, weight: weigh(tolerated) }
+    })
+    return watched(() => compile(tolerated, weight), compileMillis(weight.parts))
   } catch (error) {
-    return unusable(reasonOf(error))
+    return isTimeout(error) ? tooSlow : unusable(reasonOf(error))
   }
 }
 
@@ -72,26 +86,23 @@ const withoutNulls = (args: Readonly<Record<string, unknown>>, { required }: Jso
 const drafts = [Ajv2020, Ajv] as const
 
 /** Servers often write draft-07 without saying so: what one draft cannot compile, the other one may. */
-const compile = (schema: JsonSchema): Check => {
+const compile = (schema: JsonSchema, weight: Weight): Check => {
   const old = /draft-0[3467]/.test(String(schema.$schema))
   const failures: Array<unknown> = []
   for (const Draft of old ? drafts.toReversed() : drafts) {
-    const guard = makeGuard()
     try {
       // an instance for each schema: their ids may be the same, and it is gone when the schema is
-      const validate = new Draft({ ...options, code: { regExp: guard.engine } }).compile(schema)
+      const validate = new Draft({ ...options, code: { regExp: engine } }).compile(schema)
       if ("$async" in validate) return unusable("the schema is asynchronous")
-      const run = isHeavy(schema) ? guard.watch : <A>(check: () => A) => check()
+      const guard = makeGuard()
       return {
         _tag: "Usable",
         issuesOf: (args) => {
-          if (guard.isSlow()) return []
+          if (guard.isGivenUp()) return []
+          const check = () =>
+            validate(args) || validate(withoutNulls(args, schema)) ? [] : issuesOf(validate.errors ?? [], args, schema)
           try {
-            return run(() =>
-              validate(args) || validate(withoutNulls(args, schema))
-                ? []
-                : issuesOf(validate.errors ?? [], args, schema)
-            )
+            return isCheap(weight, args) ? check() : guard.watch(check)
           } catch {
             // it takes too long, or the schema refers to itself without end
             return []

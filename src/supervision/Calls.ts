@@ -19,6 +19,7 @@ import type { Link } from "./Link.js"
 import type { CallOptions, Shape } from "./model.js"
 import { type Ask, awaitLink, request } from "./request.js"
 import type { Roster } from "./Roster.js"
+import { scrubName } from "./scrubName.js"
 import type { ServerActor } from "./ServerActor.js"
 import { type Trace, traced } from "./trace.js"
 
@@ -28,13 +29,18 @@ type Arguments = Readonly<Record<string, unknown>>
 
 /** What a call is for. */
 interface Found {
-  readonly actor: ServerActor
+  readonly server: string
   /** As far as it is known. */
   readonly tool: Protocol.Tool | undefined
   readonly rawName: string
 }
 
-export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls => {
+export const make = (
+  hub: Hub,
+  roster: Roster,
+  actorOf: (name: string) => Effect.Effect<ServerActor | undefined>,
+  isClosed: () => boolean
+): Calls => {
   const now = () => monotonic(hub.clock)
 
   /** What both clocks and the wait are, by the options of the call and the config there is now. */
@@ -53,7 +59,11 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
   const find = (name: string): Effect.Effect<ServerActor, Errors.ServerNotFound | Errors.SupervisorClosed> => {
     const actor = roster.get(name)
     if (actor !== undefined) return Effect.succeed(actor)
-    return Effect.fail(isClosed() ? new Errors.SupervisorClosed() : roster.notFound(name))
+    return Effect.flatMap(actorOf(name), (actor) =>
+      actor !== undefined
+        ? Effect.succeed(actor)
+        : Effect.fail(isClosed() ? new Errors.SupervisorClosed() : roster.notFound(name))
+    )
   }
 
   // --- tools --------------------------------------------------------------------------------------------------------
@@ -85,7 +95,8 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
 
   const invoke = (
     trace: Trace,
-    { actor, rawName, tool: known }: Found,
+    actor: ServerActor,
+    { rawName, tool: known }: Found,
     args: Arguments,
     options: CallOptions | undefined,
     started: number
@@ -126,7 +137,8 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
           const outcome = outcomeOf(exit)
           const ms = Math.round(now() - clocks.started)
           actor.metrics.settled(outcome, ms)
-          hub.events.publish({ type: "CallSettled", server: actor.name, tool: rawName, outcome, ms })
+          const tool = scrubName(actor.definition().config, rawName)
+          hub.events.publish({ type: "CallSettled", server: actor.name, tool, outcome, ms })
         })
       )
     })
@@ -137,27 +149,27 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
       Catalog.get(roster.catalog.lastKnown(agent), name)
     )
     if (Option.isSome(tool)) {
-      return Option.map(Option.fromNullable(roster.get(tool.value.server)), (actor) => ({
-        actor,
-        tool: tool.value,
-        rawName: tool.value.rawName
-      }))
+      const { rawName, server } = tool.value
+      return Option.some({ server, tool: tool.value, rawName })
     }
-    const nameOf = ToolName.namer(roster.all().map((actor) => actor.name))
-    const guesses = untold().flatMap((actor): ReadonlyArray<Found> => {
-      const rawName = name.slice(actor.name.length + 1)
-      return nameOf({ server: actor.name, tool: rawName }) === name ? [{ actor, tool: undefined, rawName }] : []
-    })
-    return Option.fromNullable(guesses[0])
+    const server = ToolName.beginnings(name).find(
+      (server) => isUntold(server) && roster.toolName({ server, tool: name.slice(server.length + 1) }) === name
+    )
+    return server === undefined
+      ? Option.none()
+      : Option.some({ server, tool: undefined, rawName: name.slice(server.length + 1) })
   }
 
-  /** Servers that never told their tools. */
-  const untold = () => roster.all().filter((actor) => actor.known() === undefined)
+  /** Whether there is such a server, and it never told its tools. */
+  const isUntold = (server: string) =>
+    roster.inactive(server) !== undefined || (roster.get(server) !== undefined && !hasTold(roster.get(server)!))
+
+  const hasTold = (actor: ServerActor) => actor.known() !== undefined
 
   /** A name with a hash says nothing of its tool: the servers that may have it are waited for. */
   const ask = (name: string, options: CallOptions | undefined, started: number): Effect.Effect<void> =>
     Effect.forEach(
-      untold().filter((actor) => ToolName.mayBelongTo(name, actor.name)),
+      Array.from(roster.actors()).filter((actor) => !hasTold(actor) && ToolName.mayBelongTo(name, actor.name)),
       (actor) => Effect.ignore(awaitLink(hub, actor, 0, limits(actor, options, started))),
       { concurrency: "unbounded", discard: true }
     )
@@ -187,14 +199,15 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
     callTool: (name, args = {}, options) =>
       traced("McpSupervisor.callTool", { "mcp.tool": name }, (trace) => {
         const started = now()
-        const find = () => resolve(name, options?.agent)
-        const call = (found: Found) => invoke(trace, found, args, options, started)
+        const search = () => resolve(name, options?.agent)
+        const call = (found: Found) =>
+          Effect.flatMap(find(found.server), (actor) => invoke(trace, actor, found, args, options, started))
         const notFound = () => (isClosed() ? new Errors.SupervisorClosed() : toolNotFound(name, options?.agent))
-        return Option.match(find(), {
+        return Option.match(search(), {
           onSome: call,
           onNone: () =>
             Effect.flatMap(ask(name, options, started), () =>
-              Option.match(find(), { onSome: call, onNone: () => Effect.fail(notFound()) })
+              Option.match(search(), { onSome: call, onNone: () => Effect.fail(notFound()) })
             )
         })
       }),
@@ -205,7 +218,7 @@ export const make = (hub: Hub, roster: Roster, isClosed: () => boolean): Calls =
           const known = Catalog.find(roster.catalog.forAgent(options?.agent), server, tool)
           const hasListed = actor.source() !== undefined
           if (known === undefined && hasListed) return Effect.fail(toolNotFound(tool, options?.agent, actor))
-          return invoke(trace, { actor, tool: known, rawName: tool }, args, options, now())
+          return invoke(trace, actor, { server, tool: known, rawName: tool }, args, options, now())
         })
       ),
 

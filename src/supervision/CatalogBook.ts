@@ -7,7 +7,7 @@ import type * as ToolName from "../domain/ToolName.js"
 import * as Cell from "./Cell.js"
 
 export interface CatalogBook {
-  readonly current: Cell.Cell<Catalog.Catalog>
+  readonly current: Cell.Derived<Catalog.Catalog>
   /** As one agent sees it; an agent nobody knows sees what everybody sees. */
   readonly forAgent: (agent: string | undefined) => Catalog.Catalog
   /** Also what servers listed that are not listed now. */
@@ -15,11 +15,15 @@ export interface CatalogBook {
   readonly diagnosticsOf: (server: string) => ReadonlyArray<Diagnostic>
   /** What names and filters depend on has changed. */
   readonly configure: (rules: Rules) => void
-  /** What servers list may have changed. Gives those of which something else is to be said now. */
-  readonly update: () => ReadonlyArray<string>
+  /**
+   * What these servers list may have changed. Gives those of which something else is to be said now. The cost depends on
+   * their lists, not on how many other servers there are.
+   */
+  readonly update: (servers: Iterable<string>) => ReadonlyArray<string>
 }
 
 export interface Rules {
+  /** In the order in which their entries are listed. */
   readonly configured: ReadonlyArray<string>
   readonly tools: ToolName.Globs
   readonly agents: ReadonlyMap<string, ToolName.Globs>
@@ -35,20 +39,24 @@ interface View {
 }
 
 export const make = (options: {
-  /** What is listed now, in the order of the servers. */
-  readonly sources: () => ReadonlyArray<Catalog.Source>
+  /** What a server lists now. */
+  readonly source: (server: string) => Catalog.Source | undefined
   /** What was listed last, by servers that are listed now and by others. */
   readonly allSources: () => ReadonlyArray<Catalog.Source>
   readonly onChange: (changes: ReadonlyArray<Catalog.Change>, revision: number) => void
 }): CatalogBook => {
-  const current = Cell.make(Catalog.empty)
   let rules: Rules = { configured: [], tools: {}, agents: new Map() }
-  let merge: Merge = Catalog.merger({ configured: [] })
-  let sources: ReadonlyArray<Catalog.Source> = []
-  let diagnostics: Catalog.Merged["diagnostics"] = new Map()
+  let assembly = Catalog.assembly({ configured: [] })
+  /** What is listed now, by server. */
+  let sources = new Map<string, Catalog.Source>()
+  /** The same in the order of the servers; absent until an agent asks for it. */
+  let ordered: ReadonlyArray<Catalog.Source> | undefined
   let agents = new Map<string, View>()
   /** The newest of all catalogs, everybody's and the agents'. */
-  let revision = current.get().revision
+  let revision = Catalog.empty.revision
+  /** Everybody's. */
+  let currentRevision = revision
+  const current = Cell.derived(() => assembly.catalog(currentRevision))
 
   /** The last answer to what was listed before. */
   let known:
@@ -62,28 +70,27 @@ export const make = (options: {
   const mergerFor = (agent?: ToolName.Globs) =>
     Catalog.merger({ configured: rules.configured, global: rules.tools, agent })
 
-  const rebuild = () => {
-    const before = current.get()
-    const merged = merge(sources, revision + 1)
-    diagnostics = merged.diagnostics
-    if (Catalog.same(before, merged.catalog)) return
+  const inOrder = () => (ordered ??= rules.configured.flatMap((server) => sources.get(server) ?? []))
+
+  const tell = (before: Catalog.Catalog, after: Catalog.Catalog) => {
+    if (Catalog.same(before, after)) return
     revision += 1
-    current.set(merged.catalog)
-    options.onChange(Catalog.changes(before, merged.catalog), merged.catalog.revision)
+    currentRevision = revision
+    current.touch()
+    options.onChange(Catalog.changes(before, after), revision)
   }
 
   return {
     current,
     forAgent: (agent) => {
-      const catalog = current.get()
       const globs = agent === undefined ? undefined : rules.agents.get(agent)
-      if (agent === undefined || globs === undefined) return catalog
+      if (agent === undefined || globs === undefined) return current.get()
       const view = agents.get(agent) ?? { merge: mergerFor(globs), sources: undefined, catalog: Catalog.empty }
       agents.set(agent, view)
-      if (view.sources !== sources) {
-        view.sources = sources
-        const isBehind = view.catalog.revision < catalog.revision
-        const merged = view.merge(sources, isBehind ? catalog.revision : revision + 1).catalog
+      if (view.sources !== inOrder()) {
+        view.sources = inOrder()
+        const isBehind = view.catalog.revision < currentRevision
+        const merged = view.merge(view.sources, isBehind ? currentRevision : revision + 1).catalog
         if (!Catalog.same(view.catalog, merged)) view.catalog = merged
         revision = Math.max(revision, view.catalog.revision)
       }
@@ -92,15 +99,15 @@ export const make = (options: {
     lastKnown: (agent) => {
       const globs = agent === undefined ? undefined : rules.agents.get(agent)
       const all = options.allSources()
-      if (known === undefined || known.globs !== globs || !isSame(known.sources, all)) {
-        known = { globs, sources: all, catalog: mergerFor(globs)(all, current.get().revision).catalog }
+      if (known === undefined || known.globs !== globs || !areSame(known.sources, all)) {
+        known = { globs, sources: all, catalog: mergerFor(globs)(all, currentRevision).catalog }
       }
       return known.catalog
     },
-    diagnosticsOf: (server) => diagnostics.get(server) ?? [],
+    diagnosticsOf: (server) => assembly.diagnosticsOf(server),
     configure: (next) => {
+      const before = current.get()
       rules = next
-      merge = mergerFor()
       agents = new Map(
         [...agents].flatMap(([agent, { catalog }]) => {
           const globs = next.agents.get(agent)
@@ -108,28 +115,40 @@ export const make = (options: {
         })
       )
       known = undefined
-      sources = options.sources()
-      rebuild()
-    },
-    update: () => {
-      const next = options.sources()
-      if (isSame(sources, next)) return []
-      sources = next
-      const before = diagnostics
-      rebuild()
-      return [...new Set([...before.keys(), ...diagnostics.keys()])].filter(
-        (server) => textOf(before.get(server)) !== textOf(diagnostics.get(server))
+      sources = new Map(
+        next.configured.flatMap((server) => {
+          const source = options.source(server)
+          return source === undefined ? [] : [[server, source]]
+        })
       )
+      ordered = undefined
+      assembly = Catalog.assembly({ configured: next.configured, global: next.tools })
+      assembly.replace(sources)
+      tell(before, assembly.catalog(revision + 1))
+    },
+    update: (servers) => {
+      const changed = new Map<string, Catalog.Source | undefined>()
+      for (const server of servers) {
+        const source = options.source(server)
+        if (!isSame(sources.get(server), source)) changed.set(server, source)
+      }
+      if (changed.size === 0) return []
+      for (const [server, source] of changed) {
+        if (source === undefined) sources.delete(server)
+        else sources.set(server, source)
+      }
+      ordered = undefined
+      const { after, before, remarked } = assembly.replace(changed)
+      tell(before, after)
+      return remarked
     }
   }
 }
 
-const textOf = (diagnostics: ReadonlyArray<Diagnostic> = []): string =>
-  diagnostics.map(({ message }) => message).join("\n")
+const isSame = (before: Catalog.Source | undefined, after: Catalog.Source | undefined): boolean =>
+  before === undefined || after === undefined
+    ? before === after
+    : before.server === after.server && before.listings === after.listings && before.tools === after.tools
 
-const isSame = (before: ReadonlyArray<Catalog.Source>, after: ReadonlyArray<Catalog.Source>): boolean =>
-  before.length === after.length &&
-  before.every(({ listings, server, tools }, index) => {
-    const other = after[index]!
-    return server === other.server && listings === other.listings && tools === other.tools
-  })
+const areSame = (before: ReadonlyArray<Catalog.Source>, after: ReadonlyArray<Catalog.Source>): boolean =>
+  before.length === after.length && before.every((source, index) => isSame(source, after[index]))

@@ -19,6 +19,34 @@ export interface Cell<A> {
   readonly end: () => void
 }
 
+/** A value that is put together when it is asked for, and then only if something has changed since it was asked for last. */
+export interface Derived<A> extends Pick<Cell<A>, "get" | "changes" | "end"> {
+  /** What it is made of has changed. */
+  readonly touch: () => void
+}
+
+export const derived = <A>(compute: () => A): Derived<A> => {
+  const broadcast = Broadcast.make<"touched">({ capacity: 1, key: () => "value", early: false })
+  let current: { readonly value: A } | undefined
+  const get = () => (current ??= { value: compute() }).value
+  return {
+    get,
+    touch: () => {
+      current = undefined
+      broadcast.publish("touched")
+    },
+    changes: Stream.unwrapScoped(
+      Effect.map(broadcast.subscribe, (rest) =>
+        Stream.suspend(() => Stream.make(get())).pipe(
+          Stream.concat(Stream.map(rest, get)),
+          Stream.changesWith(Object.is)
+        )
+      )
+    ),
+    end: broadcast.end
+  }
+}
+
 export const make = <A>(initial: A): Cell<A> => {
   const broadcast = Broadcast.make<A>({ capacity: 1, key: () => "value", early: false })
   const waiting = new Set<(value: A) => void>()

@@ -1,19 +1,20 @@
 /**
  * The set of servers, and how it changes: by a new configuration as a whole, or one by one while running.
  */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Catalog from "../domain/Catalog.js"
 import { InvalidConfig, ServerExists } from "../domain/Errors.js"
 import type { Plan } from "../domain/Plan.js"
 import * as ServerName from "../domain/ServerName.js"
 import type { Actors } from "./Actors.js"
-import type { Definition } from "./Definition.js"
+import { type Definition, isInactive } from "./Definition.js"
 import type { Hub } from "./Hub.js"
+import type { Message } from "./Inbox.js"
 import { keptOf, load } from "./keptLists.js"
 import type { Desired, Shape } from "./model.js"
 import * as Reconciler from "./Reconciler.js"
-import type { Roster } from "./Roster.js"
-import type { ServerActor } from "./ServerActor.js"
+import type { Member, Roster } from "./Roster.js"
 
 export interface Configuration extends Pick<Shape, "add" | "remove" | "plan" | "reconcile"> {
   /** Starts what is configured first. */
@@ -39,14 +40,13 @@ export const make = (
         if (!known.has(diagnostic.message)) events.publish({ type: "Diagnostic", diagnostic })
     }
 
-    const running = (): ReadonlyMap<string, Definition> =>
-      new Map(roster.all().map((actor) => [actor.name, actor.definition()]))
+    const running = roster.definitions
 
     /** Puts the servers in their order, names and filters in force, and starts who is new. */
-    const arrange = (names: Iterable<string>, added: ReadonlyArray<ServerActor> = []) => {
-      const fresh = new Map(added.map((actor) => [actor.name, actor]))
+    const arrange = (names: Iterable<string>, added: ReadonlyArray<Member> = []) => {
+      const fresh = new Map(added.map((member) => [member.name, member]))
       roster.set(
-        [...names].flatMap((name) => fresh.get(name) ?? roster.get(name) ?? []),
+        [...names].flatMap((name) => fresh.get(name) ?? roster.get(name) ?? roster.inactive(name) ?? []),
         wanted
       )
       added.forEach(actors.start)
@@ -56,8 +56,14 @@ export const make = (
     const exclusively = <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       applying.withPermits(1)(Effect.uninterruptible(change))
 
-    const createAll = (definitions: Iterable<Definition>) =>
-      Effect.forEach(definitions, actors.create, { concurrency: "unbounded" })
+    /** Only what has an actor takes time, and a fiber. */
+    const createAll = (definitions: ReadonlyArray<Definition>) =>
+      Effect.gen(function* () {
+        const active = definitions.filter((definition) => !isInactive(definition))
+        const created = yield* Effect.forEach(active, actors.create, { concurrency: "unbounded" })
+        const byName = new Map<string, Member>(created.map((member) => [member.name, member]))
+        return definitions.map((definition): Member => byName.get(definition.name) ?? definition)
+      })
 
     // --- as a whole -------------------------------------------------------------------------------------------------
 
@@ -67,7 +73,7 @@ export const make = (
         const after = Reconciler.apply(running(), changes)
         const others = new Set(changes.change.filter(isOther).map(({ definition }) => definition.name))
         const sources = yield* Effect.forEach(
-          after.values(),
+          Array.from(after.values()).filter((definition) => !isInactive(definition)),
           (definition) =>
             Effect.map(foreseen(definition, others.has(definition.name)), (listings) => {
               if (listings === undefined) return []
@@ -87,50 +93,84 @@ export const make = (
     /** What a server will list, if it comes up as it is known. */
     const foreseen = (definition: Definition, isOther: boolean) =>
       Effect.suspend(() => {
-        const { config, name, settings } = definition
-        if (config === undefined || settings.disabled !== undefined) return Effect.succeed(undefined)
+        const { config, name } = definition
+        if (config === undefined) return Effect.succeed(undefined)
         const actor = roster.get(name)
         if (actor?.state.get().intent === "down") return Effect.succeed(undefined)
         const known = isOther ? undefined : actor?.known()
         return known === undefined ? load(hub, name, config) : Effect.succeed(known)
       })
 
+    /** Gives a server another definition. One that was inactive and stays so needs no actor for that. */
+    const apply = (definition: Definition, message: Omit<Message, "definition"> = {}): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (staysInactive(definition)) return Effect.sync(() => roster.redefine(definition))
+        return Effect.flatMap(
+          actors.find(definition.name),
+          (actor) => actor?.tell({ ...message, definition }) ?? Effect.void
+        )
+      })
+
+    /** At the same time where actors are told; what needs none gets no fiber either. */
+    const forAll = <A>(
+      all: ReadonlyArray<A>,
+      definitionOf: (each: A) => Definition,
+      f: (each: A) => Effect.Effect<void>
+    ) => {
+      const [told, quiet] = Arr.partition(all, (each) => staysInactive(definitionOf(each)))
+      return Effect.zipRight(
+        Effect.forEach(quiet, (each) => f(each), { discard: true }),
+        Effect.forEach(told, (each) => f(each), { concurrency: "unbounded", discard: true })
+      )
+    }
+
+    const staysInactive = (definition: Definition) =>
+      roster.inactive(definition.name) !== undefined && isInactive(definition)
+
+    /** What servers listed in an earlier run, by name. */
+    const keptOfAll = (definitions: ReadonlyArray<Definition>) =>
+      Effect.map(
+        Effect.forEach(
+          definitions.filter((definition) => !staysInactive(definition)),
+          (definition) => Effect.map(keptOf(hub, definition), (kept) => [definition.name, kept] as const),
+          { concurrency: "unbounded" }
+        ),
+        (kept) => new Map(kept)
+      )
+
     const plan = (desired: Desired): Effect.Effect<Plan, InvalidConfig> =>
       Effect.gen(function* () {
-        const next = yield* Reconciler.resolve(desired)
+        const next = yield* Reconciler.resolveInSteps(desired)
         const changes = Reconciler.compare(running(), next)
         return Reconciler.toPlan(changes, yield* toolsOf(changes, next))
       })
 
     const reconcile = (desired: Desired): Effect.Effect<Plan, InvalidConfig> =>
       Effect.gen(function* () {
-        const next = yield* Effect.tapError(Reconciler.resolve(desired), (error) =>
+        const next = yield* Effect.tapError(Reconciler.resolveInSteps(desired), (error) =>
           Effect.sync(() => events.publish({ type: "ConfigRejected", errors: [error] }))
         )
         const changes = Reconciler.compare(running(), next)
         const plan = Reconciler.toPlan(changes, yield* toolsOf(changes, next))
         const order = [...Reconciler.apply(running(), changes).keys()]
         const added = yield* createAll(changes.start)
-        const kept = yield* Effect.forEach(changes.change, ({ definition }) => keptOf(hub, definition), {
-          concurrency: "unbounded"
-        })
+        const kept = yield* keptOfAll(changes.change.map(({ definition }) => definition))
         wanted = next
-        for (const name of changes.stop) {
-          const actor = roster.get(name)
-          if (actor !== undefined) actors.retire(actor)
-        }
-        const move = ({ change, definition }: Reconciler.Changes["change"][number], index: number) =>
-          roster.get(definition.name)?.tell({
+        const isUsed = (name: string) => roster.get(name) !== undefined
+        const leaving = changes.stop.filter(isUsed)
+        leaving.forEach(actors.retire)
+        const move = ({ change, definition }: Reconciler.Changes["change"][number]) =>
+          apply(changes.taken.includes(definition.name) ? withTakeover(definition) : definition, {
             event: { _tag: "ConfigChanged", change, settings: definition.settings },
-            definition: changes.taken.includes(definition.name) ? withTakeover(definition) : definition,
-            kept: kept[index]
-          }) ?? Effect.void
-        yield* Effect.forEach(changes.change, move, { concurrency: "unbounded", discard: true })
+            kept: kept.get(definition.name)
+          })
+        yield* forAll(changes.change, ({ definition }) => definition, move)
         // what is said about an entry may have changed where the entry means the same
         const moved = new Set([...changes.change.map(({ definition }) => definition.name), ...plan.start])
-        const remark = (definition: Definition) =>
-          moved.has(definition.name) ? Effect.void : (roster.get(definition.name)?.tell({ definition }) ?? Effect.void)
-        yield* Effect.forEach(changes.configured, remark, { concurrency: "unbounded", discard: true })
+        const others = changes.configured.filter(({ name }) => !moved.has(name))
+        yield* forAll(others, (definition) => definition, apply)
+        // one without an actor may have been given one meanwhile, by a command
+        changes.stop.filter((name) => !leaving.includes(name)).forEach(actors.retire)
         arrange(order, added)
         tell()
         events.publish({ type: "ConfigApplied", plan })
@@ -144,22 +184,22 @@ export const make = (
         const issues = ServerName.issues(name)
         if (issues.length > 0) return yield* new InvalidConfig({ server: name, issues })
         const definition = yield* Reconciler.define(name, config, wanted.defaults)
-        if (roster.get(name) !== undefined) return yield* new ServerExists({ server: name })
-        const actor = yield* actors.create(definition)
-        arrange([...running().keys(), name], [actor])
+        if (roster.definition(name) !== undefined) return yield* new ServerExists({ server: name })
+        const member = yield* actors.create(definition)
+        arrange([...running().keys(), name], [member])
       })
 
     const remove = (name: string) =>
       Effect.suspend(() => {
+        if (roster.definition(name) === undefined) return Effect.fail(roster.notFound(name))
         const actor = roster.get(name)
-        if (actor === undefined) return Effect.fail(roster.notFound(name))
-        actors.retire(actor)
+        actors.retire(name)
         arrange([...running().keys()].filter((other) => other !== name))
-        return Effect.succeed(actors.gone(actor))
+        return Effect.succeed(actor === undefined ? Effect.void : actors.gone(actor))
       })
 
     return {
-      begin: Effect.map(createAll(first.definitions.values()), (added) => {
+      begin: Effect.map(createAll([...first.definitions.values()]), (added) => {
         arrange(first.definitions.keys(), added)
         tell()
       }),

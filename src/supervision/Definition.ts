@@ -15,3 +15,6 @@ export interface Definition {
   /** What a person should know about its entry. */
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
+
+/** Whether nothing happens to the server until a command or another config asks for it: it needs no actor before that. */
+export const isInactive = ({ settings }: Definition): boolean => settings.disabled !== undefined

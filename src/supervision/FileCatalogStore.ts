@@ -15,10 +15,13 @@ import { withinBudget } from "../connection/budget.js"
 import * as StateFile from "../system/stateFile.js"
 import { Listings } from "../domain/Catalog.js"
 import { defined } from "../domain/defined.js"
+import { isDeeper, maxDepth } from "../domain/isDeeper.js"
 import { ServerInfo } from "../domain/Protocol.js"
 import * as Secrets from "../domain/Secrets.js"
-import type { Local, Remote, ServerConfig } from "../domain/ServerConfig.js"
+import { scrubDeep } from "../domain/scrubDeep.js"
+import { type Local, type Remote, secrets, type ServerConfig } from "../domain/ServerConfig.js"
 import { CatalogStore, type Service, type Stored } from "./CatalogStore.js"
+import { storable } from "./storable.js"
 
 const Key = Schema.Struct({
   version: Schema.Literal(StateFile.version),
@@ -72,7 +75,9 @@ const make = (stateDir: string): Service => {
     save: (server, config, stored) =>
       Effect.suspend(() => {
         const identity = identityOf(server, config)
-        return Effect.flatMap(makeKey(keyFile), (key) => replace(pathOf(key, identity), stored)).pipe(
+        return Effect.flatMap(makeKey(keyFile), (key) =>
+          replace(pathOf(key, identity), withoutSecrets(config, stored))
+        ).pipe(
           withinBudget(budget),
           Effect.flatMap(Option.match({ onNone: () => Effect.fail("ETIMEDOUT"), onSome: Effect.succeed })),
           inTurn(identity),
@@ -82,12 +87,28 @@ const make = (stateDir: string): Service => {
   }
 }
 
+/** A server may repeat what it was given. */
+const withoutSecrets = (config: ServerConfig, { listings, serverInfo }: Stored): Stored => ({
+  listings: storable(config, listings),
+  ...defined({
+    serverInfo:
+      serverInfo === undefined
+        ? undefined
+        : (scrubDeep(serverInfo, Secrets.scrub(secrets(config))) as typeof serverInfo)
+  })
+})
+
 /** The lists as they were written: a schema of a tool must not change on its way. */
 const storedIn = (found: StateFile.Found): Option.Option<Stored> => {
   if (found._tag !== "Found" || !isContent(found.content)) return Option.none()
+  // only lists that were accepted are written, so this file is not ours
+  if (isDeeper(found.content.listings, maxDepth + listLevels)) return Option.none()
   const { listings, serverInfo } = found.content
   return Option.some({ listings, ...defined({ serverInfo }) })
 }
+
+/** Levels around an entry: the lists, and the list it is in. */
+const listLevels = 2
 
 const isContent = Schema.is(Content)
 

@@ -1,6 +1,7 @@
 /**
  * From a configuration to what is to run, and from what runs to that: decided here as data, done elsewhere.
  */
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -28,6 +29,24 @@ export interface Wanted {
 
 /** Fails for what concerns all servers. A wrong entry costs only its own server, which is then shown as failed. */
 export const resolve = (given: Desired): Either.Either<Wanted, InvalidConfig> =>
+  Either.map(prepare(given), ({ entries, finish }) => finish(entries.flatMap((define) => define())))
+
+/** The same, entry by entry: others have their turn between two of them. */
+export const resolveInSteps = (given: Desired): Effect.Effect<Wanted, InvalidConfig> =>
+  Effect.flatMap(prepare(given), ({ entries, finish }) =>
+    Effect.map(
+      Effect.forEach(entries, (define) => Effect.sync(define)),
+      (definitions) => finish(definitions.flat())
+    )
+  )
+
+interface Prepared {
+  /** In the order of the configuration. To look at them takes time. */
+  readonly entries: ReadonlyArray<() => ReadonlyArray<Definition>>
+  readonly finish: (definitions: ReadonlyArray<Definition>) => Wanted
+}
+
+const prepare = (given: Desired): Either.Either<Prepared, InvalidConfig> =>
   Either.gen(function* () {
     const whatever = Object.fromEntries(yield* whole(entriesOf(given, [])))
     const desired: { readonly [Key in keyof Desired]: unknown } = whatever
@@ -41,11 +60,23 @@ export const resolve = (given: Desired): Either.Either<Wanted, InvalidConfig> =>
 
     const configured = servers
       .filter(([name]) => !unreadable.has(name))
-      .flatMap(([name, input]) => configuredServer(name, input, defaults, !untrusted.has(name)))
-    const broken = [...unreadable].map(([name, error]) => invalidServer(name, reasonOf(name, error)))
-    const definitions = new Map([...configured, ...broken].map((definition) => [definition.name, definition]))
+      .map(
+        ([name, input]) =>
+          () =>
+            configuredServer(name, input, defaults, !untrusted.has(name))
+      )
+    const broken = Array.from(unreadable, ([name, error]) => () => [invalidServer(name, reasonOf(name, error))])
     const remarks = Array.isArray(desired.diagnostics) ? desired.diagnostics.filter(Schema.is(Diagnostic)) : []
-    return { definitions, defaults, tools, agents, diagnostics: [...warnings, ...remarks] }
+    return {
+      entries: [...configured, ...broken],
+      finish: (definitions) => ({
+        definitions: new Map(definitions.map((definition) => [definition.name, definition])),
+        defaults,
+        tools,
+        agents,
+        diagnostics: [...warnings, ...remarks]
+      })
+    }
   })
 
 /** One server that is added while running. Here a wrong entry is an error: somebody waits for the answer. */

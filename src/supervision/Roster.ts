@@ -1,40 +1,76 @@
 /**
- * The servers there are, and all that is shown of them: their snapshots, the merged catalog, and the news about both.
+ * The servers there are, and all that is shown of them: their snapshots, the merged catalog, and the news about both. A change
+ * of one server costs the work for that server, however many others there are.
  */
 import type * as Catalog from "../domain/Catalog.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import { nearest } from "../domain/nearest.js"
 import { ServerNotFound } from "../domain/Errors.js"
 import type { ServerSnapshot } from "../domain/ServerSnapshot.js"
+import * as ServerStatus from "../domain/ServerStatus.js"
+import * as ToolName from "../domain/ToolName.js"
 import * as CatalogBook from "./CatalogBook.js"
 import * as Cell from "./Cell.js"
+import type { Definition } from "./Definition.js"
 import type { EventLog } from "./EventLog.js"
+import * as Metrics from "./metrics.js"
+import { scrubName } from "./scrubName.js"
 import type { ServerActor } from "./ServerActor.js"
-import { isSame, snapshotOf } from "./snapshot.js"
+import * as Settling from "./Settling.js"
+import { inactiveSnapshotOf, isSame, snapshotOf } from "./snapshot.js"
+
+/** A server with an actor, or the definition of one that is inactive: disabled or not trusted, and never used so far. */
+export type Member = ServerActor | Definition
+
+const isActor = (member: Member): member is ServerActor => "run" in member
 
 export interface Roster {
-  readonly snapshots: Cell.Cell<ReadonlyArray<ServerSnapshot>>
+  /** In the order of the servers. */
+  readonly snapshots: Cell.Derived<ReadonlyArray<ServerSnapshot>>
+  readonly snapshot: (name: string) => ServerSnapshot | undefined
   readonly catalog: CatalogBook.CatalogBook
+  /** A server with an actor. */
   readonly get: (name: string) => ServerActor | undefined
-  readonly all: () => ReadonlyArray<ServerActor>
+  /** A server without one. */
+  readonly inactive: (name: string) => Definition | undefined
+  readonly definition: (name: string) => Definition | undefined
+  /** Of all servers, in their order. */
+  readonly definitions: () => ReadonlyMap<string, Definition>
+  /** All servers that have an actor, in no particular order. */
+  readonly actors: () => Iterable<ServerActor>
+  /** The public name of a tool, as the names of all servers make it. */
+  readonly toolName: (ref: ToolName.Ref) => string
   readonly notFound: (name: string) => ServerNotFound
   /** Puts other servers, or the same in another order, in place of those there are. */
-  readonly set: (actors: ReadonlyArray<ServerActor>, rules: Omit<CatalogBook.Rules, "configured">) => void
+  readonly set: (members: ReadonlyArray<Member>, rules: Omit<CatalogBook.Rules, "configured">) => void
+  /** A server that was inactive has an actor from now on. */
+  readonly activate: (actor: ServerActor) => void
+  /** Another definition of a server that is inactive and stays so. */
+  readonly redefine: (definition: Definition) => void
   /** Something about a server may look different now. One that is not in the roster is not looked at. */
   readonly changed: (actor: ServerActor) => void
+  /** Waits until each of these servers, or each there is, has settled once. */
+  readonly settling: (names: ReadonlyArray<string> | undefined) => Settling.Wait
   /** Shows that nothing is left, and ends all that is told. */
   readonly end: () => void
 }
 
 export const make = (events: EventLog): Roster => {
-  let actors: ReadonlyMap<string, ServerActor> = new Map()
-  /** What was already told about each server. */
+  let names: ReadonlyArray<string> = []
+  let toolName = ToolName.namer(names)
+  const actors = new Map<string, ServerActor>()
+  const inactive = new Map<string, Definition>()
+  /** Servers that are being replaced. Events about what goes away with them need their config. */
+  let former: ReadonlyMap<string, ServerActor> = new Map()
+  const configOf = (server: string) => (actors.get(server) ?? former.get(server))?.definition().config
+  /** What was already told about each server of which there is something to tell. */
   const told = new Map<string, ReadonlySet<string>>()
   const shown = new Map<string, ServerSnapshot>()
-  const snapshots = Cell.make<ReadonlyArray<ServerSnapshot>>([])
+  const snapshots = Cell.derived<ReadonlyArray<ServerSnapshot>>(() => names.map((name) => shown.get(name)!))
+  const settling = Settling.make()
 
   const catalog = CatalogBook.make({
-    sources: () => [...actors.values()].flatMap((actor) => actor.source() ?? []),
+    source: (server) => actors.get(server)?.source(),
     allSources: () =>
       [...actors.values()].flatMap((actor): ReadonlyArray<Catalog.Source> => {
         const listings = actor.known()
@@ -42,55 +78,113 @@ export const make = (events: EventLog): Roster => {
         return listings === undefined ? [] : [{ server: actor.name, listings, tools }]
       }),
     onChange: (changes, revision) => {
-      for (const change of changes) events.publish({ type: "CatalogChanged", revision, ...change })
+      for (const change of changes) {
+        const scrub = (name: string) => scrubName(configOf(change.server), name)
+        const { added, removed } = change
+        events.publish({
+          type: "CatalogChanged",
+          revision,
+          ...change,
+          added: added.map(scrub),
+          removed: removed.map(scrub)
+        })
+      }
     }
   })
 
   const tell = (server: string, diagnostics: ReadonlyArray<Diagnostic>) => {
     const before = told.get(server)
-    const now = new Set(diagnostics.map(({ message }) => message))
-    told.set(server, now)
+    if (diagnostics.length === 0) told.delete(server)
+    else told.set(server, new Set(diagnostics.map(({ message }) => message)))
     for (const diagnostic of diagnostics) {
       if (!before?.has(diagnostic.message)) events.publish({ type: "Diagnostic", server, diagnostic })
     }
   }
 
   /** Whether it looks different from before. */
-  const show = (actor: ServerActor): boolean => {
-    const next = snapshotOf(actor, catalog.diagnosticsOf(actor.name))
-    const before = shown.get(actor.name)
+  const show = (next: ServerSnapshot): boolean => {
+    const before = shown.get(next.name)
     if (before !== undefined && isSame(before, next)) return false
-    shown.set(actor.name, next)
-    if (before?.diagnostics.length !== 0 || next.diagnostics.length > 0) tell(actor.name, next.diagnostics)
+    shown.set(next.name, next)
+    settling.saw(next)
+    tell(next.name, next.diagnostics)
     return true
   }
 
-  const publish = () => snapshots.set([...actors.keys()].map((name) => shown.get(name)!))
+  const showActor = (actor: ServerActor) => show(snapshotOf(actor, catalog.diagnosticsOf(actor.name)))
 
-  const set: Roster["set"] = (next, rules) => {
-    actors = new Map(next.map((actor) => [actor.name, actor]))
-    for (const name of shown.keys()) {
-      if (actors.has(name)) continue
-      shown.delete(name)
-      told.delete(name)
+  const forget = (name: string) => {
+    shown.delete(name)
+    told.delete(name)
+    settling.removed(name)
+  }
+
+  const definition = (name: string) => actors.get(name)?.definition() ?? inactive.get(name)
+
+  const set: Roster["set"] = (members, rules) => {
+    names = members.map(({ name }) => name)
+    toolName = ToolName.namer(names)
+    const counted = inactive.size
+    former = new Map(actors)
+    actors.clear()
+    inactive.clear()
+    for (const member of members) {
+      if (isActor(member)) actors.set(member.name, member)
+      else inactive.set(member.name, member)
     }
-    catalog.configure({ ...rules, configured: [...actors.keys()] })
-    for (const actor of actors.values()) show(actor)
-    publish()
+    Metrics.count("disabled", inactive.size - counted)
+    for (const name of shown.keys()) if (!actors.has(name) && !inactive.has(name)) forget(name)
+    catalog.configure({ ...rules, configured: names })
+    former = new Map()
+    for (const member of members) {
+      if (isActor(member)) showActor(member)
+      else show(inactiveSnapshotOf(member))
+    }
+    snapshots.touch()
   }
 
   return {
     snapshots,
+    snapshot: (name) => shown.get(name),
     catalog,
     get: (name) => actors.get(name),
-    all: () => [...actors.values()],
-    notFound: (server) => new ServerNotFound({ server, nearest: nearest(server, actors.keys()) }),
+    inactive: (name) => inactive.get(name),
+    definition,
+    definitions: () => new Map(names.map((name) => [name, definition(name)!])),
+    actors: () => actors.values(),
+    toolName: (ref) => toolName(ref),
+    notFound: (server) => new ServerNotFound({ server, nearest: nearest(server, names) }),
     set,
+    activate: (actor) => {
+      if (inactive.delete(actor.name)) Metrics.count("disabled", -1)
+      actors.set(actor.name, actor)
+      if (showActor(actor)) snapshots.touch()
+    },
+    redefine: (definition) => {
+      const { name } = definition
+      const from = shown.get(name)?.status
+      inactive.set(name, definition)
+      if (!show(inactiveSnapshotOf(definition))) return
+      snapshots.touch()
+      const to = shown.get(name)!.status
+      if (from !== undefined && !ServerStatus.equals(from, to)) {
+        events.publish({ type: "StatusChanged", server: name, from, to })
+      }
+    },
     changed: (actor) => {
       if (actors.get(actor.name) !== actor) return
       // what one server lists may take its name from a tool of another
-      const others = catalog.update().flatMap((name) => (name === actor.name ? [] : (actors.get(name) ?? [])))
-      if ([actor, ...others].map(show).includes(true)) publish()
+      const others = catalog
+        .update([actor.name])
+        .flatMap((name) => (name === actor.name ? [] : (actors.get(name) ?? [])))
+      if ([actor, ...others].map(showActor).includes(true)) snapshots.touch()
+    },
+    settling: (wanted) => {
+      const isConnecting = (name: string) => {
+        const status = shown.get(name)?.status
+        return status !== undefined && !ServerStatus.isSettled(status)
+      }
+      return settling.wait((wanted ?? names).filter(isConnecting))
     },
     end: () => {
       set([], { tools: {}, agents: new Map() })

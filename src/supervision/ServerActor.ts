@@ -124,7 +124,8 @@ export const make = (
       send,
       onLive: (opened) => void live.set(opened.link.generation, opened),
       onLog: logs.push,
-      onRefresh: metrics.refreshed
+      onRefresh: metrics.refreshed,
+      onDiagnostic: (diagnostic) => actor.diagnose(diagnostic)
     }
 
     const adopt = ({ definition: next, event, kept }: Inbox.Message) => {

@@ -1,5 +1,5 @@
 /**
- * The supervisor itself: one actor for each server, the commands that move them, and everything that is told of them.
+ * The supervisor itself: one actor for each server that is used, the commands that move them, and everything that is told of them.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -38,7 +38,7 @@ const make = <R>(
   options: Options<R>
 ): Effect.Effect<Context.Context<McpSupervisor | McpAuth>, Errors.InvalidConfig, Connector | R | Scope.Scope> =>
   Effect.gen(function* () {
-    const first = yield* Reconciler.resolve(options)
+    const first = yield* Reconciler.resolveInSteps(options)
     const connector = yield* Connector
     const store = yield* CatalogStore
     const context = yield* Effect.context<R>()
@@ -78,10 +78,9 @@ const make = <R>(
     }
 
     const find = (name: string): Effect.Effect<ServerActor, Errors.ServerNotFound> =>
-      Effect.suspend(() => {
-        const actor = roster.get(name)
-        return actor === undefined ? Effect.fail(roster.notFound(name)) : Effect.succeed(actor)
-      })
+      Effect.flatMap(actors.find(name), (actor) =>
+        actor === undefined ? Effect.fail(roster.notFound(name)) : Effect.succeed(actor)
+      )
 
     const command = (event: Inbox.Event) => (name: string) =>
       Effect.flatMap(find(name), (actor) => actor.tell({ event }))
@@ -104,12 +103,13 @@ const make = <R>(
       Effect.gen(function* () {
         const { servers, timeout } = options
         const isListed = (name: string) => servers === undefined || servers.includes(name)
-        const listed = () => roster.snapshots.get().filter(({ name }) => isListed(name))
-        const settled = Effect.ignore(
-          roster.snapshots.until(() => listed().every(({ status }) => ServerStatus.isSettled(status)) || undefined)
-        )
-        yield* timeout === undefined ? settled : Effect.timeoutOption(settled, timeout)
-        const snapshots = listed()
+        const { done, outcomes } = roster.settling(servers)
+        yield* timeout === undefined ? done : Effect.timeoutOption(done, timeout)
+        const snapshots = roster.snapshots
+          .get()
+          .filter(({ name }) => isListed(name))
+          // one that settled meanwhile and is connecting again is shown as it settled
+          .map((now) => (ServerStatus.isSettled(now.status) ? now : (outcomes.get(now.name) ?? now)))
         const [failed, ...others] = snapshots
           .filter(({ name, status }) => isRequired(name) && status.status !== "connected" && status.status !== "idle")
           .map(({ name, status }) => ({ server: name, status }))
@@ -117,7 +117,7 @@ const make = <R>(
         return yield* new Errors.RequiredServerFailed({ servers: [failed, ...others] })
       })
 
-    const isRequired = (name: string) => roster.get(name)?.definition().config?.required === true
+    const isRequired = (name: string) => roster.definition(name)?.config?.required === true
 
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
@@ -131,7 +131,7 @@ const make = <R>(
       Effect.sync(() => {
         closed = true
         // whoever waits for a server learns it at once
-        for (const { state } of roster.all()) state.end()
+        for (const { state } of roster.actors()) state.end()
       })
     )
     yield* configuration.begin
@@ -145,7 +145,7 @@ const make = <R>(
       servers: Effect.sync(() => roster.snapshots.get()),
       server: (name) =>
         Effect.suspend(() => {
-          const snapshot = roster.snapshots.get().find((snapshot) => snapshot.name === name)
+          const snapshot = roster.snapshot(name)
           return snapshot === undefined ? Effect.fail(roster.notFound(name)) : Effect.succeed(snapshot)
         }),
       changes: roster.snapshots.changes,
@@ -154,11 +154,10 @@ const make = <R>(
       catalog: Effect.sync(() => roster.catalog.current.get()),
       catalogChanges: roster.catalog.current.changes,
       catalogFor: (agent) => Effect.sync(() => roster.catalog.forAgent(agent)),
-      ...Calls.make(hub, roster, () => closed),
+      ...Calls.make(hub, roster, actors.find, () => closed),
       subscribeResource: (server, uri) =>
         Stream.unwrap(
-          Effect.sync(() => {
-            const actor = roster.get(server)
+          Effect.map(actors.find(server), (actor) => {
             if (actor !== undefined) return Subscriptions.follow(hub, actor, uri)
             return closed ? Stream.empty : Stream.fail(roster.notFound(server))
           })

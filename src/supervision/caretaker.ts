@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FiberId from "effect/FiberId"
 import * as Random from "effect/Random"
+import { smallest } from "../domain/extremes.js"
 import type * as Protocol from "../domain/Protocol.js"
 import type { ServerConfig } from "../domain/ServerConfig.js"
 import * as Link from "./Link.js"
@@ -109,7 +110,7 @@ const renewLists = ({ config, link, refresh }: Care): Effect.Effect<void> =>
     for (const [kind, { isStale }] of link.lists) if (isStale) yield* refresh(kind)
     while (true) {
       const due = [...link.lists].map(([kind, list]) => [kind, dueAt(list, config)] as const)
-      const rest = Math.min(...due.map(([, at]) => at)) - link.now()
+      const rest = smallest(due.map(([, at]) => at)) - link.now()
       if (rest <= 0 && link.fetching === 0) {
         for (const [kind, at] of due) if (at <= link.now()) yield* refresh(kind)
       }

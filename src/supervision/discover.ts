@@ -5,8 +5,11 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { RequestError, Session } from "../connection/Session.js"
 import type { Listings } from "../domain/Catalog.js"
+import { defined } from "../domain/defined.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import * as Errors from "../domain/Errors.js"
+import { smallest } from "../domain/extremes.js"
+import { renderAll } from "../domain/Issue.js"
 import type { Listing } from "../domain/Listing.js"
 import * as Protocol from "../domain/Protocol.js"
 
@@ -70,9 +73,11 @@ const patience = "5 seconds"
 /** A server that stumbles over a list once, often does so only while it starts. */
 const shortly = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(2))
 
-/** Whether it is about the list only, not about the connection. */
+/** Whether it is about the list only, not about the connection. A list that exceeds a limit would do so again. */
 const isPassing = (error: RequestError): boolean =>
-  error._tag === "ProtocolError" || error._tag === "InvalidResult" || error._tag === "RateLimited"
+  error._tag === "ProtocolError" ||
+  (error._tag === "InvalidResult" && error.exceeds === undefined) ||
+  error._tag === "RateLimited"
 
 /** A server may announce a list and know nothing of it. */
 const unlessUnknown = <A>(request: Effect.Effect<Listing<A>, RequestError>): Effect.Effect<Listing<A>, RequestError> =>
@@ -96,7 +101,7 @@ const found = (
     kind,
     listings,
     diagnostics: sources.flatMap(({ diagnostics }) => diagnostics),
-    ttl: ttls.length === 0 ? undefined : Math.min(...ttls),
+    ttl: ttls.length === 0 ? undefined : smallest(ttls),
     isStale: false
   }
 }
@@ -130,7 +135,11 @@ export const toConnectionError = (server: string, error: RequestError): Errors.C
     case "RateLimited":
       return new Errors.HttpFailed({ server, status: 429, retryAfter: error.retryAfter })
     case "InvalidResult":
-      return new Errors.IncompatibleServer({ server, detail: error.message })
+      return new Errors.IncompatibleServer({
+        server,
+        detail: error.exceeds === undefined ? error.message : `its lists are too large: ${renderAll(error.issues)}`,
+        ...defined({ hint: error.exceeds === undefined ? undefined : `raise "${error.exceeds}" if it needs more` })
+      })
     case "ProtocolError":
       return new Errors.HandshakeRefused({ server, code: error.code, detail: `tools/list: ${error.message}` })
   }

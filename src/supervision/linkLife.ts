@@ -12,8 +12,10 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { withinBudget } from "../connection/budget.js"
 import type { Notification } from "../connection/Session.js"
+import type { Diagnostic } from "../domain/Diagnostic.js"
 import type { ConnectionError } from "../domain/Errors.js"
 import * as Failure from "../domain/Failure.js"
+import { maxDepth } from "../domain/isDeeper.js"
 import type * as Protocol from "../domain/Protocol.js"
 import type { ServerConfig } from "../domain/ServerConfig.js"
 import type { Cell } from "./Cell.js"
@@ -25,6 +27,7 @@ import * as Link from "./Link.js"
 import * as Logs from "./logs.js"
 import { openLink } from "./openLink.js"
 import * as Refresher from "./Refresher.js"
+import { scrubName } from "./scrubName.js"
 
 /** A connection that can be used, and what can be done about it. */
 export interface LiveLink {
@@ -50,6 +53,7 @@ export interface Owner {
   readonly onLive: (live: LiveLink) => void
   readonly onLog: (line: Protocol.LogLine) => void
   readonly onRefresh: () => void
+  readonly onDiagnostic: (diagnostic: Diagnostic) => void
 }
 
 /** Between what a request notices of a connection's end and the end itself. */
@@ -133,8 +137,15 @@ const keep = (hub: Hub, owner: Owner, link: Link.Link): Effect.Effect<never, Con
         case "PushChanged":
           push = note.push
           return updated()
+        case "Dropped":
+          return owner.onDiagnostic({
+            severity: "warning",
+            code: "notification_dropped",
+            message: `a notification was dropped, it is nested more than ${maxDepth} levels deep: ${note.method}`,
+            subject: note.method
+          })
         case "ResourceUpdated":
-          return hub.events.publish({ type: "ResourceUpdated", server, uri: note.uri })
+          return hub.events.publish({ type: "ResourceUpdated", server, uri: scrubName(link.dialled, note.uri) })
       }
     }
 

@@ -4,8 +4,9 @@
 import * as Effect from "effect/Effect"
 import type { Auth } from "../auth/Auth.js"
 import type { AuthShape } from "../auth/McpAuth.js"
-import type { AuthError, ServerNotFound } from "../domain/Errors.js"
+import { AuthError, type ServerNotFound } from "../domain/Errors.js"
 import * as Lifecycle from "../domain/Lifecycle.js"
+import type { ServerConfig } from "../domain/ServerConfig.js"
 import * as ServerStatus from "../domain/ServerStatus.js"
 import type { Roster } from "./Roster.js"
 import type { ServerActor } from "./ServerActor.js"
@@ -33,24 +34,34 @@ export const make = (
       )
     })
 
-  const config = (actor: ServerActor) => actor.definition().config
-
+  /** Only after a login the server itself has something to do. */
   const named = <A, E>(
     method: string,
     name: string,
-    run: (actor: ServerActor) => Effect.Effect<A, E>
+    run: (config: ServerConfig | undefined) => Effect.Effect<A, E>
   ): Effect.Effect<A, E | ServerNotFound> =>
-    traced(`McpAuth.${method}`, { "mcp.server": name }, () => Effect.flatMap(find(name), run))
+    traced(`McpAuth.${method}`, { "mcp.server": name }, (): Effect.Effect<A, E | ServerNotFound> => {
+      const definition = roster.definition(name)
+      return definition === undefined ? Effect.fail(roster.notFound(name)) : run(definition.config)
+    })
 
-  const finishing = (actor: ServerActor, login: Effect.Effect<void, AuthError>) =>
-    Effect.zipRight(login, afterLogin(actor))
+  /** The address of a server that is not trusted must not be asked, not even for a login. */
+  const trusted = <A, E>(name: string, login: Effect.Effect<A, E>): Effect.Effect<A, E | AuthError> =>
+    Effect.suspend((): Effect.Effect<A, E | AuthError> => {
+      if (roster.definition(name)?.settings.disabled !== "trust") return login
+      const detail = "its project file is not trusted; look at it, then: mcp-supervisor trust"
+      return Effect.fail(new AuthError({ server: name, reason: "not_trusted", detail }))
+    })
+
+  const finishing = (name: string, login: Effect.Effect<void, AuthError>) =>
+    Effect.flatMap(Effect.zipRight(trusted(name, login), find(name)), afterLogin)
 
   return {
-    login: (name) => named("login", name, (actor) => finishing(actor, auth.login(name, config(actor)))),
-    startLogin: (name) => named("startLogin", name, (actor) => auth.startLogin(name, config(actor))),
+    login: (name) => named("login", name, (config) => finishing(name, auth.login(name, config))),
+    startLogin: (name) => named("startLogin", name, (config) => trusted(name, auth.startLogin(name, config))),
     finishLogin: (name, callback) =>
-      named("finishLogin", name, (actor) => finishing(actor, auth.finishLogin(name, config(actor), callback))),
-    logout: (name) => named("logout", name, (actor) => auth.logout(name, config(actor))),
-    status: (name) => named("status", name, (actor) => auth.status(name, config(actor)))
+      named("finishLogin", name, (config) => finishing(name, auth.finishLogin(name, config, callback))),
+    logout: (name) => named("logout", name, (config) => auth.logout(name, config)),
+    status: (name) => named("status", name, (config) => auth.status(name, config))
   }
 }

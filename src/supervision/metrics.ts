@@ -23,6 +23,11 @@ const latency = Metric.histogram(
   "time from the call to its end, in milliseconds"
 )
 
+/** Counts so many servers more, or less, among those of a status. */
+export const count = (status: ServerStatus["status"], change: number): void => {
+  if (change !== 0) connections.unsafeModify(change, [MetricLabel.make("status", status)])
+}
+
 /** The metrics of one server, ready to be set without further ado: calls come by the thousand. */
 export interface ServerMetrics {
   /** Counts the server where it is now, and no longer where it was counted before; nowhere, if it is gone. */
@@ -44,14 +49,11 @@ export const ofServer = (server: string): ServerMetrics => {
     return labels
   }
   let counted: ServerStatus["status"] | undefined
-  const count = (status: typeof counted, change: 1 | -1) => {
-    if (status !== undefined) connections.unsafeModify(change, [MetricLabel.make("status", status)])
-  }
   return {
     isAt: (status) => {
       if (status === counted) return
-      count(counted, -1)
-      count(status, 1)
+      if (counted !== undefined) count(counted, -1)
+      if (status !== undefined) count(status, 1)
       counted = status
     },
     restarted: () => restarts.unsafeUpdate(1, here),

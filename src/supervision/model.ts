@@ -158,8 +158,9 @@ export interface Shape {
    */
   readonly reconcile: (desired: Desired) => Effect.Effect<Plan, Errors.InvalidConfig>
   /**
-   * Waits until none of the servers (default: all) is `connecting`, or the timeout (default: none) has passed. Fails if one
-   * that is `required` is not usable then.
+   * Waits until each of the servers (default: all there are) has settled, or the timeout (default: none) has passed. Each is
+   * waited for once: one that failed and is connecting again by the end is given as it failed. Fails if one that is
+   * `required` is not usable.
    */
   readonly awaitSettled: (options?: {
     readonly servers?: ReadonlyArray<string> | undefined

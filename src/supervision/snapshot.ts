@@ -6,6 +6,7 @@ import type { Diagnostic } from "../domain/Diagnostic.js"
 import * as Lifecycle from "../domain/Lifecycle.js"
 import type { ServerSnapshot } from "../domain/ServerSnapshot.js"
 import * as ServerStatus from "../domain/ServerStatus.js"
+import type { Definition } from "./Definition.js"
 import type { ServerActor } from "./ServerActor.js"
 
 export const snapshotOf = (actor: ServerActor, catalog: ReadonlyArray<Diagnostic>): ServerSnapshot => {
@@ -32,6 +33,22 @@ export const snapshotOf = (actor: ServerActor, catalog: ReadonlyArray<Diagnostic
       ...link?.introduction
     })
   }
+}
+
+/** A server that has no actor: its definition says all there is to say. */
+export const inactiveSnapshotOf = ({ config, diagnostics, name, origin, settings }: Definition): ServerSnapshot => {
+  const snapshot: ServerSnapshot = {
+    name,
+    origin,
+    status: Lifecycle.status(Lifecycle.start(settings, 0).state),
+    generation: 0,
+    restarts: 0,
+    tools: 0,
+    resources: 0,
+    prompts: 0,
+    diagnostics
+  }
+  return config?._tag === "Local" ? { ...snapshot, transport: "stdio" } : snapshot
 }
 
 /** Whether there is nothing new to see. */

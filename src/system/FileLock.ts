@@ -8,7 +8,8 @@
  * old state and takes a number that was used and deleted before finds a higher one beside it, and knows that he has nothing.
  */
 import { randomUUID } from "node:crypto"
-import { link, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises"
+import { constants } from "node:fs"
+import { link, readdir, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
@@ -17,6 +18,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import { largest } from "../domain/extremes.js"
+import { openOwn, readOwn } from "./ownership.js"
 import * as ProcessIdentity from "./processIdentity.js"
 import { codeOf, makeDirectory } from "./wholeFile.js"
 
@@ -66,8 +69,8 @@ export const make = (
 export const holder = (directory: string): Effect.Effect<ProcessIdentity.Identity | undefined> =>
   Effect.tryPromise(async () => {
     const names = await readdir(directory)
-    const highest = Math.max(0, ...names.map(Number).filter(Number.isFinite))
-    return highest === 0 ? "" : readFile(join(directory, String(highest)), "utf8")
+    const highest = largest(names.map(Number).filter(Number.isFinite), 0)
+    return highest === 0 ? "" : readOwn(join(directory, String(highest)), maxBytes)
   }).pipe(
     Effect.map((text) => Option.getOrUndefined(decode(text))),
     Effect.orElseSucceed(() => undefined)
@@ -149,7 +152,12 @@ const claim = async (directory: string, path: string, text: string): Promise<boo
 const leave = ({ path, text }: Held): Effect.Effect<void> =>
   Effect.tryPromise({
     try: async () => {
-      if ((await readFile(path, "utf8")) === text) await truncate(path, 0)
+      const file = await openOwn(path, constants.O_RDWR)
+      try {
+        if ((await file.readFile("utf8")) === text) await file.truncate(0)
+      } finally {
+        await file.close()
+      }
     },
     catch: codeOf
   }).pipe(
@@ -162,14 +170,17 @@ const look = async (
 ): Promise<{ readonly highest: number /** All files there are. */; readonly others: ReadonlyArray<string> }> => {
   await makeDirectory(directory)
   const others = (await readdir(directory)).filter((name) => /^[1-9]\d{0,14}$|\.tmp$/.test(name))
-  return { highest: Math.max(0, ...others.map(Number).filter(Number.isFinite)), others }
+  return { highest: largest(others.map(Number).filter(Number.isFinite), 0), others }
 }
 
 /** A file that is gone was not the highest any more: it is looked at again. */
 const textOf = (path: string): Promise<string> =>
-  readFile(path, "utf8").catch((error) => (codeOf(error) === "ENOENT" ? vanished : Promise.reject(error)))
+  readOwn(path, maxBytes).catch((error) => (codeOf(error) === "ENOENT" ? vanished : Promise.reject(error)))
 
 const vanished = "vanished"
+
+/** Longer than the text of any holder. */
+const maxBytes = 64 * 1024
 
 const decode = Schema.decodeUnknownOption(Holder)
 

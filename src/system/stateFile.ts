@@ -1,10 +1,10 @@
 /**
- * The files of the state directory: JSON with a version, for nobody but the user, and whole or not there at all.
+ * The files of the state directory: JSON with a version, readable and writable by the user alone, replaced as a whole.
  */
-import { constants } from "node:fs"
-import { open, rm } from "node:fs/promises"
+import { rm } from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
+import { readOwn } from "./ownership.js"
 import { codeOf, create as makeWhole, replace } from "./wholeFile.js"
 
 /** The version that we write, and the only one that we read. */
@@ -12,7 +12,7 @@ export const version = 1
 
 export type Found =
   | { readonly _tag: "Absent" }
-  /** The system does not let us. */
+  /** The system rejects it, or other users could have written it: see `ownership.ts`. */
   | { readonly _tag: "Unreadable"; readonly code: string }
   /** Nothing that one of us has written, or not the whole of it. */
   | { readonly _tag: "Corrupt" }
@@ -22,23 +22,12 @@ export type Found =
 
 /** What a file says. One that is larger than the limit is none of ours. */
 export const read = (path: string, maxBytes: number): Effect.Effect<Found> =>
-  Effect.tryPromise({ try: () => readText(path, maxBytes), catch: codeOf }).pipe(
+  Effect.tryPromise({ try: () => readOwn(path, maxBytes), catch: codeOf }).pipe(
     Effect.map(parse),
     Effect.catchAll((code) =>
       Effect.succeed<Found>(code === "ENOENT" ? { _tag: "Absent" } : { _tag: "Unreadable", code })
     )
   )
-
-const readText = async (path: string, maxBytes: number): Promise<string> => {
-  // a pipe of that name must not make us wait for whoever writes into it
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    const { size } = await file.stat().then((found) => (found.isFile() ? found : { size: Infinity }))
-    return size <= maxBytes ? await file.readFile("utf8") : ""
-  } finally {
-    await file.close()
-  }
-}
 
 const parse = (text: string): Found => {
   try {

@@ -41,6 +41,7 @@ const world = ({ discovery = Effect.void, onEvent = () => {}, openUrl = () => Ef
       begin: (_: unknown, { state }: { readonly state: string }) =>
         Effect.succeed({ authorizationUrl: `${issuer}/?state=${state}`, codeVerifier: "v" }),
       register: () => Effect.never,
+      checkLogin: () => Effect.void,
       checkIssuer: () => Effect.void,
       exchange: () => Effect.succeed({ accessToken: "token" })
     }

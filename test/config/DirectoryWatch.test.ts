@@ -4,18 +4,22 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
 import * as DirectoryWatch from "../../src/config/DirectoryWatch.js"
 
+type Listener = (event: "rename", name: string) => void
+
 const there = { dev: 1, ino: 1, isSymbolicLink: () => false }
 
 /** A disk that says nothing of some paths until it is let to. */
 const disk = Effect.gen(function* () {
   const open = new Set<string>()
+  const listeners = new Map<string, Listener>()
   const waiting: Array<() => void> = []
   const slow = new Set<string>()
   let changes = 0
   const watching = yield* DirectoryWatch.make(
     () => void (changes += 1),
-    ((directory: string) => {
+    ((directory: string, _options: object, listener: Listener) => {
       open.add(directory)
+      listeners.set(directory, listener)
       return Object.assign(new EventEmitter(), { close: () => void open.delete(directory) }) as unknown as FSWatcher
     }) as typeof watch,
     async (path) => {
@@ -37,7 +41,9 @@ const disk = Effect.gen(function* () {
       yield* TestClock.adjust("5 seconds")
       return yield* Fiber.join(updating)
     })
-  return { watching, open, answer, late, changes: () => changes }
+  /** What the system reports about a name in a watched directory. */
+  const report = (directory: string, name: string) => Effect.sync(() => listeners.get(directory)!("rename", name))
+  return { watching, open, listeners, answer, late, report, changes: () => changes }
 })
 
 describe("an update of what is watched that takes too long", () => {
@@ -69,6 +75,32 @@ describe("an update of what is watched that takes too long", () => {
       assert.isTrue(watching.isDeaf())
       yield* answer
       assert.deepStrictEqual([watching.isDeaf(), [...open].sort()], [false, ["/", "/b"]])
+    })
+  )
+})
+
+describe("a watched directory that is moved or removed", () => {
+  it.scoped("is watched anew, also if the next directory has the same inode", () =>
+    Effect.gen(function* () {
+      const { changes, open, report, watching } = yield* disk
+      assert.isTrue(yield* watching.update(["/a/file"]))
+      assert.isFalse(yield* watching.update(["/a/file"]))
+      yield* report("/a", "a")
+      assert.deepStrictEqual([changes(), [...open]], [1, ["/"]])
+      assert.isTrue(yield* watching.update(["/a/file"]))
+      assert.deepStrictEqual([...open].sort(), ["/", "/a"])
+    })
+  )
+
+  it.scoped("is not closed again by a late report about its predecessor", () =>
+    Effect.gen(function* () {
+      const { listeners, open, report, watching } = yield* disk
+      yield* watching.update(["/a/file"])
+      const late = listeners.get("/a")!
+      yield* report("/a", "a")
+      yield* watching.update(["/a/file"])
+      late("rename", "a")
+      assert.deepStrictEqual([...open].sort(), ["/", "/a"])
     })
   )
 })

@@ -152,7 +152,7 @@ describe("pain 48: a canary in any field shows up nowhere", () => {
       Effect.gen(function* () {
         const entry = { headers: { [token]: `Bearer ${token}` }, url: `https://example.com/${token}`, [token]: token }
         const text = format({ mcp: { a: entry }, [token]: { [token]: token } })
-        for (let end = 1; end < text.length; end += 3) {
+        for (let end = 1; end < text.length; end += 7) {
           const file = machine.write(`f.${ending}`, text.slice(0, end))
           yield* look(machine, text.slice(0, end), { ...machine.host, files: [file] })
           const torn = machine.write(`f.${ending}`, text.slice(0, end) + text.slice(end + 1))
@@ -168,13 +168,16 @@ describe("pain 48: a canary in any field shows up nowhere", () => {
         const text = JSON.stringify({ mcpServers: entries(shape) })
         machine.write(join(machine.home, ".cursor/mcp.json"), text)
         const imported = yield* ConfigFiles.importFrom("cursor", machine.host)
-        assert.property(imported.add, "pinLater")
+        assert.include(
+          imported.servers.map(({ name }) => name),
+          "pinLater"
+        )
         if (leaks(imported)) {
           const shown = shownAs(imported)
           const at = shown.search(canary)
           assert.fail(shown.slice(Math.max(0, at - 300), at + 60))
         }
-        for (const [name, entry] of Object.entries(entries(shape)).slice(0, 40)) {
+        for (const [name, entry] of Object.entries(entries(shape)).slice(0, 15)) {
           const added = yield* Effect.either(ConfigFiles.add(name, entry as never, machine.host))
           assert.isFalse(leaks(added), inspect(added))
         }

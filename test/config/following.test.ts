@@ -177,4 +177,25 @@ describe("a file that becomes empty", () => {
       })
     )
   }
+
+  onMachine("again and again, because it is rewritten in place, stops nothing", (machine) =>
+    Effect.gen(function* () {
+      const file = machine.write(machine.globalFile(), json({ a: { command: "x" } }))
+      const { next } = yield* ConfigFiles.following(machine.host, true)
+      const applied: Array<Desired> = []
+      const apply = (desired: Desired) => Effect.sync(() => void applied.push(desired))
+      const looking = yield* Effect.fork(next(apply))
+      // longer than one second look
+      for (let writes = 0; writes < 12; writes += 1) {
+        machine.write(file, "\n".repeat(writes))
+        yield* Effect.sleep(50)
+      }
+      machine.write(file, json({ b: { command: "x" } }))
+      yield* Fiber.join(looking).pipe(Effect.timeout("10 seconds"))
+      assert.deepStrictEqual(
+        applied.map(({ servers }) => Object.keys(servers ?? {})),
+        [["b"]]
+      )
+    })
+  )
 })

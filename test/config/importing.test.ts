@@ -18,7 +18,7 @@ const samples: ReadonlyArray<{
     client: "opencode",
     file: () => "opencode.jsonc",
     text: `{ // mine\n "theme": "x", "mcp": { "a": { "type": "local", "command": ["bun", "./a.ts"], "environment": { "K": "{env:K}" } }, "off": { "enabled": false } } }`,
-    add: ({ cwd }) => ({ a: { type: "local", command: "bun", environment: { K: "{env:K}" }, args: ["./a.ts"], cwd } })
+    add: () => ({ a: { type: "local", command: "bun", environment: { K: "{env:K}" }, args: ["./a.ts"] } })
   },
   {
     client: "opencode",
@@ -57,7 +57,7 @@ const samples: ReadonlyArray<{
     client: "vscode",
     file: () => ".vscode/mcp.json",
     text: `{\n "inputs": [{ "id": "k", "type": "promptString" }],\n "servers": { "a": { "type": "stdio", "command": "node", "args": ["\${workspaceFolder}/a.js"], "gallery": true } } }`,
-    add: ({ cwd }) => ({ a: { type: "stdio", command: "node", args: [`${cwd}/a.js`] } })
+    add: () => ({ a: { type: "stdio", command: "node", args: ["${workspaceFolder}/a.js"] } })
   },
   {
     client: "vscode",
@@ -137,17 +137,18 @@ describe("taking over", () => {
         const path = machine.write(file(machine), text)
         const imported = yield* ConfigFiles.importFrom(client, machine.host)
         assert.deepStrictEqual(imported.problems, [])
-        assert.deepStrictEqual(revealed(imported.add), add(machine) as never)
+        const entries = Object.fromEntries(imported.servers.map(({ entry, name }) => [name, revealed(entry)]))
+        assert.deepStrictEqual(entries, add(machine) as never)
         assert.deepInclude(
           imported.files.map((each) => each.file),
           path
         )
         assert.strictEqual(machine.read(path), text)
         // what is shown is what is added
-        for (const [name, entry] of Object.entries(imported.add)) yield* ConfigFiles.add(name, entry, machine.host)
+        for (const server of imported.servers) yield* ConfigFiles.addImported(server, machine.host)
         const again = yield* ConfigFiles.importFrom(client, machine.host)
-        assert.deepStrictEqual(again.add, {})
-        assert.sameMembers(Object.keys(again.skip), Object.keys(imported.add))
+        assert.deepStrictEqual(again.servers, [])
+        assert.sameMembers(Object.keys(again.skip), Object.keys(entries))
       })
     )
 
@@ -171,8 +172,14 @@ describe("taking over", () => {
           projects: { [machine.cwd]: own, "/elsewhere": { mcpServers: { other: { command: "o" } } } }
         })
       )
-      const { add } = yield* ConfigFiles.importFrom("claude-code", machine.host)
-      assert.deepStrictEqual(Object.keys(add), ["user", "local"])
+      const { servers } = yield* ConfigFiles.importFrom("claude-code", machine.host)
+      assert.deepStrictEqual(
+        servers.map(({ name, owner, project }) => ({ name, owner, project })),
+        [
+          { name: "user", owner: "user", project: undefined },
+          { name: "local", owner: "private", project: machine.cwd }
+        ]
+      )
     })
   )
 
@@ -183,8 +190,11 @@ describe("taking over", () => {
         json({ mcpServers: { a: { command: "x" }, b: { command: 3 } } })
       )
       machine.write(".cursor/mcp.json", "{")
-      const { add, problems, skip } = yield* ConfigFiles.importFrom("cursor", machine.host)
-      assert.deepStrictEqual(Object.keys(add), ["a"])
+      const { problems, servers, skip } = yield* ConfigFiles.importFrom("cursor", machine.host)
+      assert.deepStrictEqual(
+        servers.map(({ name }) => name),
+        ["a"]
+      )
       assert.deepStrictEqual(skip, { b: "its entry is wrong" })
       assert.deepStrictEqual(
         problems.map(({ issues }) => issues[0]?.line),
@@ -195,8 +205,8 @@ describe("taking over", () => {
 
   onMachine("a client that is not there has nothing", (machine) =>
     Effect.forEach(clients, (client) =>
-      Effect.map(ConfigFiles.importFrom(client, machine.host), ({ add, files }) =>
-        assert.deepStrictEqual([add, files], [{}, []])
+      Effect.map(ConfigFiles.importFrom(client, machine.host), ({ files, servers }) =>
+        assert.deepStrictEqual([servers, files], [[], []])
       )
     )
   )

@@ -237,6 +237,7 @@ describe("what is wrong", () => {
       '{ "experimental": { "mcp_timeout": 0 } }',
       "1:36: experimental.mcp_timeout: expected a positive duration"
     ],
+    ["a.json", '{ "guard": "no" }', "1:12: guard: expected a boolean, found a string"],
     ["a.json", '{ "permission": { "x": "{env:NONE}" } }', "1:24: permission.x: expected the environment variable NONE"],
     ["a.json", "[]", "1:1: (root): expected an object, found an empty array"]
   ] as const) {
@@ -248,6 +249,15 @@ describe("what is wrong", () => {
       })
     )
   }
+
+  onMachine("guard: a higher file decides about the guard process, one that is not trusted does not", (machine) =>
+    Effect.gen(function* () {
+      assert.isUndefined((yield* loadFile(machine, "a.json", "{}")).desired.guard)
+      assert.isFalse((yield* loadFile(machine, "a.json", '{ "guard": false }')).desired.guard)
+      machine.write("mcp-supervisor.json", '{ "guard": false }')
+      assert.isUndefined((yield* ConfigFiles.load(machine.host)).desired.guard)
+    })
+  )
 
   onMachine("is a file that was named and is not there, a directory, or bytes that are no text", (machine) =>
     Effect.gen(function* () {
@@ -317,14 +327,14 @@ describe("pain 46: variables", () => {
       const config = (name: string) =>
         Option.getOrThrow(Either.getOrThrow(ServerConfig.decode(name, desired.servers?.[name])).config)
       const local = config("local")
-      assert.deepInclude(local, { cwd: machine.cwd })
+      assert.deepInclude(local, { cwd: conf })
       assert.strictEqual(local.timeout.call, 5000)
       assert.deepStrictEqual(desired.servers?.local, {
         command: "below/run",
         args: ["--t=secret-token", join(conf, "script.js")],
         environment: { A: "file-secret" },
         timeout: "5000",
-        cwd: machine.cwd,
+        cwd: conf,
         secrets: ["below", "secret-token", "5000", "file-secret"]
       } as never)
       // with a cwd of its own, a program is looked for from there
@@ -450,7 +460,8 @@ describe("pain 55: trust", () => {
         ["a", "{env:SECRET}"]
       )
 
-      assert.deepStrictEqual(yield* ConfigFiles.trust(machine.host), [{ file, servers: ["a", "b"] }])
+      const [trusted] = (yield* ConfigFiles.trust(machine.host)).files
+      assert.deepStrictEqual([trusted?.file, trusted?.servers], [file, ["a", "b"]])
       const approved = yield* ConfigFiles.load(machine.host)
       assert.deepStrictEqual(approved.desired.untrusted, [])
       assert.deepInclude(approved.desired.servers?.a, { args: ["secret-value"] })
@@ -481,6 +492,7 @@ describe("pain 55: trust", () => {
 
   onMachine("an approval is for one file, one state directory, and nobody can write it himself", (machine) =>
     Effect.gen(function* () {
+      machine.env.SECRET = "secret-value"
       machine.write("mcp-supervisor.json", project)
       yield* ConfigFiles.trust(machine.host)
       machine.write("other/.git/HEAD", "")
@@ -488,7 +500,7 @@ describe("pain 55: trust", () => {
       const elsewhere = { ...machine.host, cwd: join(machine.cwd, "other") }
       assert.deepStrictEqual((yield* ConfigFiles.load(elsewhere)).desired.untrusted, ["a", "b"])
       const trustFile = machine.read(join(machine.stateDir, "trust.json"))
-      assert.notInclude(trustFile, "SECRET")
+      assert.notInclude(trustFile, "secret-value")
       const other = join(machine.root, "state2")
       machine.write(join(other, "trust.json"), trustFile)
       assert.deepStrictEqual((yield* ConfigFiles.load({ ...machine.host, stateDir: other })).desired.untrusted, [
@@ -496,7 +508,7 @@ describe("pain 55: trust", () => {
         "b"
       ])
       // a file of a later version is left alone
-      const newer = json({ version: 2, files: {} })
+      const newer = json({ version: 3, files: {}, directories: {} })
       machine.write(join(other, "trust.json"), newer)
       const error = yield* Effect.flip(ConfigFiles.trust({ ...machine.host, stateDir: other }))
       assert.include(error.message, "newer version")
@@ -517,8 +529,8 @@ describe("pain 55: trust", () => {
         })
       )
       const { desired, diagnostics } = yield* ConfigFiles.load(machine.host)
-      assert.deepStrictEqual(desired.servers?.a, { command: "mine", cwd: machine.cwd })
-      assert.deepStrictEqual(desired.servers?.b, { command: "mine", cwd: machine.cwd })
+      assert.deepStrictEqual(desired.servers?.a, { command: "mine", cwd: machine.home })
+      assert.deepStrictEqual(desired.servers?.b, { command: "mine", cwd: machine.home })
       assert.deepStrictEqual(desired.untrusted, ["switched"])
       assert.deepStrictEqual(
         diagnostics.map(({ subject }) => subject),

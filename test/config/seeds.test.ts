@@ -121,7 +121,7 @@ describe("the documents this project began with", () => {
       const greet = (yield* load(machine, "greet.json")).local("my-greet")
       assert.deepStrictEqual(greet.words, ["node", script("my-greet.mjs")])
       assert.deepStrictEqual(greet.environment, { NODE_ENV: "development" })
-      assert.strictEqual(greet.cwd, machine.cwd)
+      assert.strictEqual(greet.cwd, dirname(`${examples}x`))
       const bun = (yield* load(machine, "greet-bun.json")).local("my-greet")
       assert.deepStrictEqual(bun.words, ["bun", "run", script("my-greet.mjs")])
       const todo = (yield* load(machine, "todo.json")).local("todo")

@@ -14,7 +14,9 @@ const makeWire = () => {
     transport: "stdio",
     send: (message, fate) => void held.push({ message, fate }),
     retract: (id) => void retracted.push(id),
-    agreed: () => {}
+    agreed: () => {},
+    pause: () => {},
+    resume: () => {}
   }
   return { wire, held, retracted }
 }

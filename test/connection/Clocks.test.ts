@@ -114,4 +114,22 @@ describe("Clocks", () => {
       })
     )
   })
+  it("reads what has arrived before it gives a request up, however late the alarm rings (breaker 6)", () => {
+    const { pass, timer } = makeTimer()
+    let read = () => {}
+    const clocks = Clocks.make({ ...timer, afterReading: (run) => (read = run) })
+    const expired: Array<string> = []
+    const answered = clocks.start({ idle: 100, total: 1000 }, () => expired.push("answered"))
+    const alive = clocks.start({ idle: 100, total: 1000 }, () => expired.push("alive"))
+    clocks.start({ idle: 100, total: 1000 }, (which) => expired.push(`silent ${which}`))
+    pass(100)
+    assert.deepStrictEqual(expired, [])
+    clocks.stop(answered)
+    clocks.touch(alive)
+    read()
+    assert.deepStrictEqual(expired, ["silent idle"])
+    pass(100)
+    read()
+    assert.deepStrictEqual(expired, ["silent idle", "alive"])
+  })
 })

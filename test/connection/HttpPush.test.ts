@@ -2,9 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
 import type { HttpClient, HttpHandler, HttpRequest } from "../../src/connection/HttpClient.js"
 import * as HttpPush from "../../src/connection/HttpPush.js"
+import * as Intake from "../../src/connection/Intake.js"
 import type { Push } from "../../src/domain/Protocol.js"
 
 const headers = { "content-type": "text/event-stream" }
+
+const flow = { pause: () => {}, resume: () => {} }
 
 const setup = Effect.gen(function* () {
   const streams: Array<{ readonly request: HttpRequest; readonly handler: HttpHandler }> = []
@@ -19,7 +22,14 @@ const setup = Effect.gen(function* () {
   }
   const fiber = yield* Effect.fork(
     HttpPush.keepOpen({
-      context: { server: "it", scrub: (text) => text, scrubBeginning: (text) => text, login: true },
+      context: {
+        server: "it",
+        scrub: (text) => text,
+        scrubBeginning: (text) => text,
+        login: true,
+        intake: Intake.open(),
+        stray: () => {}
+      },
       client,
       request: (lastEventId) => ({
         method: "GET",
@@ -34,7 +44,7 @@ const setup = Effect.gen(function* () {
   )
   yield* TestClock.adjust(0)
   const last = () => streams.at(-1)!
-  const open = () => last().handler.head(200, headers)
+  const open = () => last().handler.head(200, headers, flow)
   const say = (text: string) => last().handler.data(Buffer.from(text))
   return { fiber, streams, states, messages, lost, last, open, say }
 })
@@ -88,7 +98,7 @@ describe("HttpPush", () => {
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(last().request.headers, { "last-event-id": "42" })
       assert.lengthOf(messages, 1)
-      last().handler.head(400, {})
+      last().handler.head(400, {}, flow)
       last().handler.end()
       yield* TestClock.adjust("2 seconds")
       assert.deepStrictEqual(last().request.headers, {})
@@ -98,7 +108,7 @@ describe("HttpPush", () => {
   it.effect("pain 58: one that is not offered is not asked for again", () =>
     Effect.gen(function* () {
       const { fiber, last, states } = yield* setup
-      last().handler.head(405, {})
+      last().handler.head(405, {}, flow)
       last().handler.end()
       yield* Fiber.join(fiber)
       assert.deepStrictEqual(states, ["none"])
@@ -111,7 +121,7 @@ describe("HttpPush", () => {
       open()
       last().handler.end()
       yield* TestClock.adjust("1 second")
-      last().handler.head(404, {})
+      last().handler.head(404, {}, flow)
       last().handler.end()
       yield* Fiber.join(fiber)
       assert.deepStrictEqual(lost, ["SessionLost"])
@@ -123,7 +133,7 @@ describe("HttpPush", () => {
       const { last, states, streams } = yield* setup
       last().handler.error(new Error("reset"))
       yield* TestClock.adjust("1 second")
-      last().handler.head(503, {})
+      last().handler.head(503, {}, flow)
       last().handler.end()
       yield* TestClock.adjust("2 seconds")
       assert.lengthOf(streams, 3)

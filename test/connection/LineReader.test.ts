@@ -2,33 +2,43 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as LineReader from "../../src/connection/LineReader.js"
 
-const read = (chunks: ReadonlyArray<Buffer>, limit = 1000) => {
+const read = (chunks: ReadonlyArray<Buffer>, { carriageReturns = false, limit = 1000 } = {}) => {
   const lines: Array<string> = []
   let overflows = 0
-  const feed = LineReader.make({
+  const reader = LineReader.make({
     limit,
-    line: (text) => lines.push(text),
+    carriageReturns,
     overflow: () => {
       overflows += 1
     }
   })
-  for (const chunk of chunks) feed(chunk)
+  for (const chunk of chunks) {
+    reader.push(chunk)
+    while (reader.next()) lines.push(reader.text())
+  }
   return { lines, overflows }
 }
+
+/** A text in chunks of these sizes, again and again. */
+const chopped = (bytes: Buffer, sizes: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
+  const chunks: Array<Buffer> = []
+  for (let from = 0, index = 0; from < bytes.length; index += 1) {
+    const size = sizes[index % sizes.length]! + 1
+    chunks.push(bytes.subarray(from, from + size))
+    from += size
+  }
+  return chunks
+}
+
+const sizes = FastCheck.array(FastCheck.nat(5), { minLength: 1 })
 
 describe("LineReader", () => {
   it("finds the same lines however the bytes are chopped up", () => {
     const text = FastCheck.array(FastCheck.oneof(FastCheck.fullUnicodeString(), FastCheck.constant("\n")))
     FastCheck.assert(
-      FastCheck.property(text, FastCheck.array(FastCheck.nat(5), { minLength: 1 }), (parts, sizes) => {
+      FastCheck.property(text, sizes, (parts, sizes) => {
         const bytes = Buffer.from(`${parts.join("")}\nthe end is not a line`)
-        const chunks: Array<Buffer> = []
-        for (let from = 0, index = 0; from < bytes.length; index += 1) {
-          const size = sizes[index % sizes.length]! + 1
-          chunks.push(bytes.subarray(from, from + size))
-          from += size
-        }
-        assert.deepStrictEqual(read(chunks).lines, bytes.toString().split("\n").slice(0, -1))
+        assert.deepStrictEqual(read(chopped(bytes, sizes)).lines, bytes.toString().split("\n").slice(0, -1))
       })
     )
   })
@@ -39,5 +49,34 @@ describe("LineReader", () => {
     )
     assert.deepStrictEqual(lines, ["a", "c", "d"])
     assert.strictEqual(overflows, 1)
+  })
+  it("takes carriage returns for line ends where it is told to, however the bytes are chopped up (breaker 10)", () => {
+    const text = FastCheck.array(FastCheck.constantFrom("\r", "\n", "\r\n", "ä", "data: x"))
+    FastCheck.assert(
+      FastCheck.property(text, sizes, (parts, sizes) => {
+        const bytes = Buffer.from(`${parts.join("")}\nthe end is not a line`)
+        const expected = bytes
+          .toString()
+          .split(/\r\n|\r|\n/)
+          .slice(0, -1)
+        assert.deepStrictEqual(read(chopped(bytes, sizes), { carriageReturns: true }).lines, expected)
+      })
+    )
+  })
+
+  it("ends a line at a carriage return without waiting for what follows (breaker 10)", () => {
+    const reader = LineReader.make({ limit: 1000, carriageReturns: true, overflow: () => {} })
+    reader.push(Buffer.from("data: x\r\r"))
+    assert.deepStrictEqual([reader.next(), reader.text(), reader.next(), reader.text()], [true, "data: x", true, ""])
+    reader.push(Buffer.from("\ndata: y\n"))
+    assert.deepStrictEqual([reader.next(), reader.text(), reader.next()], [true, "data: y", false])
+  })
+
+  it("finds the first byte of a line behind white space and a byte order mark", () => {
+    const reader = LineReader.make({ limit: 1000, overflow: () => {} })
+    reader.push(Buffer.from("\ufeff \t{}\r\n   \n[\nx\n"))
+    const firsts: Array<string> = []
+    while (reader.next()) firsts.push(String.fromCharCode(reader.firstByte()))
+    assert.deepStrictEqual(firsts, ["{", "\0", "[", "x"])
   })
 })

@@ -33,7 +33,8 @@ const passedOn = {
   https_proxy: "http://proxy:3128",
   NODE_EXTRA_CA_CERTS: "/etc/ca.pem",
   XDG_RUNTIME_DIR: "/run/user/1000",
-  MCP_SUPERVISOR_RUN: "run-1"
+  MCP_SUPERVISOR_RUN: "run-1",
+  MCP_SUPERVISOR_CHILD: "7"
 }
 
 const config = (environment: Record<string, string> = {}, inheritEnv = false) => ({
@@ -42,7 +43,7 @@ const config = (environment: Record<string, string> = {}, inheritEnv = false) =>
 })
 
 const environment = (declared: Record<string, string>, host: StdioCommand.Host, inheritEnv = false) =>
-  StdioCommand.environment(config(declared, inheritEnv), host, "run-1")
+  StdioCommand.environment(config(declared, inheritEnv), host, { run: "run-1", child: "7" })
 
 describe("environment", () => {
   it("pain 47: a secret of the host stays there when the config declares no environment", () => {
@@ -62,7 +63,8 @@ describe("environment", () => {
     assert.deepStrictEqual(environment({ API_KEY: "mine" }, posix, true), {
       ...all,
       API_KEY: "mine",
-      MCP_SUPERVISOR_RUN: "run-1"
+      MCP_SUPERVISOR_RUN: "run-1",
+      MCP_SUPERVISOR_CHILD: "7"
     })
   })
 
@@ -72,7 +74,7 @@ describe("environment", () => {
         const child = environment(declares ? { A: "1" } : {}, { platform: "linux", env })
         for (const name of Object.keys(child)) {
           assert.isTrue(
-            StdioCommand.inherited.has(name) || /^(LC_.*|A|MCP_SUPERVISOR_RUN)$/s.test(name),
+            StdioCommand.inherited.has(name) || /^(LC_.*|A|MCP_SUPERVISOR_RUN|MCP_SUPERVISOR_CHILD)$/s.test(name),
             `${name} was passed on`
           )
         }
@@ -81,14 +83,14 @@ describe("environment", () => {
 
   it("never passes on an exported shell function", () => {
     const env = { "BASH_FUNC_curl%%": "() {  evil\n}", PATH: "() { :; }; evil", HOME: "/home/ada" }
-    const expected = { HOME: "/home/ada", MCP_SUPERVISOR_RUN: "run-1" }
+    const expected = { HOME: "/home/ada", MCP_SUPERVISOR_RUN: "run-1", MCP_SUPERVISOR_CHILD: "7" }
     assert.deepStrictEqual(environment({}, { platform: "linux", env }), expected)
     assert.deepStrictEqual(environment({}, { platform: "linux", env }, true), expected)
   })
 
   it("never passes on what controls the supervisor, or its configuration; what is declared, it does", () => {
     const env = { MCP_SUPERVISOR_TOKEN: "s3cret", MCP_SUPERVISOR_CONFIG_CONTENT: "s3cret", OTHER: "1" }
-    const expected = { OTHER: "1", MCP_SUPERVISOR_RUN: "run-1" }
+    const expected = { OTHER: "1", MCP_SUPERVISOR_RUN: "run-1", MCP_SUPERVISOR_CHILD: "7" }
     assert.deepStrictEqual(environment({}, { platform: "linux", env }, true), expected)
     const odd = { mcp_supervisor_token: "s3cret", OTHER: "1" }
     assert.deepStrictEqual(environment({}, { platform: "win32", env: odd }, true), expected)
@@ -104,7 +106,10 @@ describe("environment", () => {
 
   it("keeps the tag of the run, whatever the host and the config say", () => {
     const host = { ...posix, env: { MCP_SUPERVISOR_RUN: "outer" } }
-    assert.deepStrictEqual(environment({ MCP_SUPERVISOR_RUN: "forged" }, host, true), { MCP_SUPERVISOR_RUN: "run-1" })
+    assert.deepStrictEqual(environment({ MCP_SUPERVISOR_RUN: "forged" }, host, true), {
+      MCP_SUPERVISOR_RUN: "run-1",
+      MCP_SUPERVISOR_CHILD: "7"
+    })
   })
 
   it("pain 53: the PATH of the login shell replaces the ambient one", () => {
@@ -132,7 +137,11 @@ describe("environment", () => {
 
   it("pain 47: on Windows names are compared without case, and a secret stays in the host", () => {
     const { GITHUB_TOKEN: _, ...expected } = windows.env
-    assert.deepStrictEqual(environment({}, windows), { ...expected, MCP_SUPERVISOR_RUN: "run-1" } as never)
+    assert.deepStrictEqual(environment({}, windows), {
+      ...expected,
+      MCP_SUPERVISOR_RUN: "run-1",
+      MCP_SUPERVISOR_CHILD: "7"
+    } as never)
     assert.notInclude(Object.values(environment({ A: "1" }, windows)), canary)
   })
 

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as CredentialFailure from "../../src/connection/credentialFailure.js"
+import * as Intake from "../../src/connection/Intake.js"
 import { exchange, type Refused } from "../../src/connection/HttpExchange.js"
 import {
   AuthError,
@@ -38,7 +39,7 @@ describe("the words of those who bring credentials", () => {
         expects: "answer" as const
       }
       exchange(
-        { server, scrub, scrubBeginning: scrub, login: true },
+        { server, scrub, scrubBeginning: scrub, login: true, intake: Intake.open(), stray: () => {} },
         {
           request: (_, handler) => {
             handler.denied?.(failure, true)

@@ -1,7 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { parsePs, targets } from "../../src/connection/taggedProcesses.js"
+import { parsePs, straysOf, targets } from "../../src/connection/taggedProcesses.js"
 
-const row = (pid: number, group: number, run?: string) => ({ pid, group, run })
+const row = (pid: number, group: number, run?: string, child?: string) => ({
+  pid,
+  group,
+  run,
+  child,
+  guards: undefined as number | undefined
+})
+const guard = (pid: number, guards: number) => ({ ...row(pid, pid), guards })
 const self = row(10, 9)
 
 describe("targets", () => {
@@ -30,8 +37,31 @@ describe("targets", () => {
     assert.deepStrictEqual(targets([row(20, 20, "a"), row(21, 20, "a")], 10), { groups: [], singles: [20, 21] })
   })
 
+  it("spares a supervisor with a guard of its own, also in the group of a process that is ended (security L3)", () => {
+    const rows = [self, row(20, 20, "a"), row(21, 20, "a"), guard(30, 21), row(40, 40, "a"), guard(50, 40)]
+    assert.deepStrictEqual(targets(rows, 10), { groups: [], singles: [20] })
+  })
+
   it("takes nobody without a tag", () => {
     assert.deepStrictEqual(targets([self, row(20, 20), row(21, 20)], 10), { groups: [], singles: [] })
+  })
+})
+
+describe("straysOf", () => {
+  it("takes the processes of one server outside of its group, and no supervisor (security L2, L3)", () => {
+    const rows = [
+      self,
+      row(20, 20, "a", "1"),
+      row(21, 20, "a", "1"),
+      row(22, 22, "a", "1"),
+      row(23, 22, "a", "1"),
+      row(24, 24, "a", "2"),
+      row(25, 25, "b", "1"),
+      row(26, 26, "a"),
+      row(27, 27, "a", "1"),
+      guard(28, 27)
+    ]
+    assert.deepStrictEqual(straysOf(rows, { run: "a", child: "1" }, 20, 10), [22, 23])
   })
 })
 
@@ -44,7 +74,7 @@ describe("parsePs", () => {
   ].join("\n")
   const full = [
     "    1     1 /sbin/launchd",
-    "  200   200 node server.js HOME=/Users/ada MCP_SUPERVISOR_RUN=a LANG=C",
+    "  200   200 node server.js HOME=/Users/ada MCP_SUPERVISOR_RUN=a MCP_SUPERVISOR_CHILD=7 LANG=C",
     "  201   200 grep MCP_SUPERVISOR_RUN=a HOME=/Users/ada",
     "  202   200 node other.js MCP_SUPERVISOR_RUN=ab XMCP_SUPERVISOR_RUN=a",
     "  203   200 node new.js MCP_SUPERVISOR_RUN=a"
@@ -53,7 +83,7 @@ describe("parsePs", () => {
   it("finds whole entries of the environment, and nothing on a command line", () => {
     assert.deepStrictEqual(parsePs(new Set(["a"]), plain, full), [
       row(1, 1),
-      row(200, 200, "a"),
+      row(200, 200, "a", "7"),
       row(201, 200),
       row(202, 200),
       row(203, 200)

@@ -97,7 +97,15 @@ describe("messages", () => {
     ],
     [
       new Errors.SpawnFailed({ server, command: "node", reason: "no_resources" }),
-      "files: the system has no room for another process right now; end some others"
+      "files: not started yet, tried again soon: the system has no room for another process; end some or raise the limits (ulimit -n, ulimit -u)"
+    ],
+    [
+      new Errors.SpawnFailed({ server, command: "node", reason: "no_resources", code: "EMFILE" }),
+      "files: not started yet, tried again soon: the supervisor has no free file descriptor; raise the limit (ulimit -n) or run fewer servers (EMFILE)"
+    ],
+    [
+      new Errors.NetworkFailed({ server, code: "ENOMEM", permanent: false }),
+      "files: not reached yet, tried again soon: the system has no free memory; end some programs (ENOMEM)"
     ],
     [
       new Errors.ProcessExited({ server, phase: "handshake", exitCode: 1, stderr: "a\nno database\n" }),
@@ -212,7 +220,8 @@ describe("a failure", () => {
     [new Errors.InvalidConfig({ server, issues: [issue] }), "permanent"],
     [new Errors.IncompatibleServer({ server, detail: "HTML" }), "permanent"],
     [new Errors.SpawnFailed({ server, command: "x", reason: "not_found" }), "permanent"],
-    [new Errors.SpawnFailed({ server, command: "x", reason: "no_resources" }), "transient"],
+    [new Errors.SpawnFailed({ server, command: "x", reason: "no_resources" }), "shortage"],
+    [new Errors.NetworkFailed({ server, code: "EMFILE", permanent: false }), "shortage"],
     [new Errors.ProcessExited({ server, phase: "handshake", exitCode: 127 }), "permanent"],
     [new Errors.ProcessExited({ server, phase: "handshake", exitCode: 1 }), "transient"],
     [new Errors.ProcessExited({ server, phase: "spawn", signal: "SIGKILL" }), "transient"],

@@ -201,6 +201,28 @@ describe("a connected server", () => {
     assert.strictEqual(stable.state.streak.failures, 1)
   })
 
+  it("that could not be started for a shortage on our side is tried again and never given up for it (breaker 7)", () => {
+    const shortage: Failure.Failure = { kind: "shortage", error: "no free file descriptor", errorTag: "SpawnFailed" }
+    let server = life({ restart: { ...RestartPolicy.defaultPolicy, maxRestarts: 1 } }).crashes(shortage)
+    assert.deepInclude(server.status, { status: "failed", error: "no free file descriptor", failures: 0 })
+    for (let attempt = 0; attempt < 20; attempt++) {
+      server = server.timerFires().crashes(shortage)
+    }
+    assert.strictEqual(server.state.restarts, 0)
+    assert.deepStrictEqual(server.state.streak.restarts, [])
+    // the policy of the server is as if nothing had happened
+    const open = server.timerFires().opens()
+    assert.strictEqual(open.state.streak.shortages, 0)
+    const lost = open.crashes()
+    assert.strictEqual(lost.state.streak.failures, 1)
+    assert.strictEqual(lost.status.status, "connecting")
+    assert.strictEqual(lost.state.restarts, 1)
+    // a restart that meets a shortage counts once, however often it is tried
+    const again = lost.crashes(shortage).timerFires().crashes(shortage).timerFires()
+    assert.strictEqual(again.state.restarts, 1)
+    assert.strictEqual(again.state.streak.failures, 1)
+  })
+
   it("that lost its session is opened again at once, unless that happens again and again", () => {
     const lost: Failure.Failure = { kind: "session_lost", error: "forgotten", errorTag: "SessionLost" }
     const server = life({ restart: RestartPolicy.defaultPolicy }).crashes().crashes().timerFires().opens()

@@ -20,6 +20,38 @@ const assertUntouched = (listing: Listing.Listing<unknown>, entries: ReadonlyArr
   for (const [index, item] of listing.items.entries()) assert.strictEqual(item, entries[index])
 }
 
+describe("the key that tells entries apart", () => {
+  it("has a limit, beyond which the entry is left out (security M2)", () => {
+    const long = "x".repeat(8_193)
+    const uri = `file:///${long}`
+    for (const [listing, length] of [
+      [Listing.tools([tool(long), tool("good")]), 8_193],
+      [
+        Listing.resources([
+          { uri, name: "r" },
+          { uri: "a:b", name: "good" }
+        ]),
+        8_201
+      ],
+      [
+        Listing.resourceTemplates([
+          { uriTemplate: uri, name: "r" },
+          { uriTemplate: "a:{b}", name: "good" }
+        ]),
+        8_201
+      ],
+      [Listing.prompts([{ name: long }, { name: "good" }]), 8_193]
+    ] as const) {
+      assert.deepStrictEqual(names(listing), ["good"])
+      assert.strictEqual(listing.diagnostics.length, 1)
+      assert.include(messages(listing)[0], `expected at most 8192 characters, found ${length}`)
+      assert.isBelow(JSON.stringify(listing.diagnostics).length, 1_000)
+    }
+    const longest = [tool("x".repeat(8_192))]
+    assertUntouched(Listing.tools(longest), longest)
+  })
+})
+
 describe("tools", () => {
   it("pain 22: ten tools, some of them strange: the good ones stay, each bad one is named with a path", () => {
     const entries = [
@@ -330,13 +362,21 @@ describe("tools over HTTP: x-mcp-header", () => {
     ["properties", (inner: unknown) => ({ properties: { a: inner } })],
     ["items", (inner: unknown) => ({ items: inner })],
     ["anyOf", (inner: unknown) => ({ anyOf: [inner] })]
-  ])("leaves out a schema that is endlessly deep in %s, and does not overflow", (_, nest) => {
-    let inputSchema: Record<string, unknown> = {}
-    for (let depth = 0; depth < 100_000; depth++) inputSchema = nest(inputSchema)
-    const listing = Listing.tools([{ name: "deep", inputSchema }, tool("good")], { headers: true })
+  ])("leaves out a schema that is very deep in %s, and does not overflow", (_, nest) => {
+    const schemaOf = (levels: number) => {
+      let inputSchema: Record<string, unknown> = {}
+      for (let depth = 0; depth < levels; depth++) inputSchema = nest(inputSchema)
+      return { name: "deep", inputSchema }
+    }
+    const listing = Listing.tools([schemaOf(240), tool("good")], { headers: true })
     assert.deepStrictEqual(names(listing), ["good"])
     assert.deepStrictEqual(facts(listing), [["error", "invalid_header", "deep", ["inputSchema"]]])
-    assert.deepStrictEqual(names(Listing.tools([{ name: "deep", inputSchema }])), ["deep"])
+    assert.deepStrictEqual(names(Listing.tools([schemaOf(240)])), ["deep"])
+    for (const headers of [true, false]) {
+      const endless = Listing.tools([schemaOf(100_000), tool("good")], { headers })
+      assert.deepStrictEqual(names(endless), ["good"])
+      assert.deepStrictEqual(facts(endless), [["error", "nested_too_deep", "deep", []]])
+    }
   })
 })
 

@@ -41,6 +41,25 @@ describe("scrub", () => {
     assert.include(scrub(long)(JSON.stringify(wrapped)), "[redacted]")
   })
 
+  it("sees through what a terminal does not show (security L1)", () => {
+    const clean = scrub("hunter2-hunter2")
+    const esc = "\u001b"
+    for (const between of [
+      `${esc}[31m`,
+      `${esc}[0;1m`,
+      `${esc}]8;;https://x\u0007`,
+      "\u200b",
+      "\u2060",
+      "\ufeff",
+      "\u00ad"
+    ]) {
+      const shown = clean(`a hunter2${between}-hunter2 b`)
+      assert.notInclude(shown, "hunter2", JSON.stringify(between))
+      assert.strictEqual(shown.slice(0, 2) + shown.slice(-2), "a  b")
+    }
+    assert.strictEqual(clean(`${esc}[31mred${esc}[0m`), `${esc}[31mred${esc}[0m`)
+  })
+
   it("reads escapes of JSON in any case", () => {
     assert.strictEqual(scrub("sec\tret")("x sec\\tret \\u0073ec\\u0009ret y"), "x [redacted] [redacted] y")
   })

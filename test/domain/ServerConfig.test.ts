@@ -34,6 +34,7 @@ describe("a local server", () => {
       replace: "overlap",
       concurrency: Number.POSITIVE_INFINITY,
       catalogTtl: 3_600_000,
+      listBudget: 33_554_432,
       timeout: { connect: 30_000, list: 30_000, call: 30_000, total: 1_800_000 },
       health: { interval: 30_000, timeout: 5_000 },
       restart: {
@@ -123,6 +124,14 @@ describe("a remote server", () => {
     assert.strictEqual(remote({ type: "sse" }).transport, "sse")
   })
 
+  it("leads to no private address unless it, or the defaults, say so", () => {
+    assert.isFalse(remote().privateNetwork)
+    assert.isTrue(remote({ privateNetwork: true }).privateNetwork)
+    const url = "https://example.com/mcp"
+    assert.deepInclude(config({ url }, { privateNetwork: true }), { privateNetwork: true })
+    assert.deepInclude(config({ url, privateNetwork: false }, { privateNetwork: true }), { privateNetwork: false })
+  })
+
   it("keeps what it is told about logging in", () => {
     assert.isFalse(remote({ oauth: false }).oauth)
     const oauth = {
@@ -131,6 +140,8 @@ describe("a remote server", () => {
       scope: "repo read:user",
       callbackPort: 4000,
       grant: "client_credentials" as const,
+      issuer: "https://idp.example.com",
+      assumePkce: true,
       privateKeyPem: Redacted.make("key")
     }
     assert.deepStrictEqual(remote({ oauth }).oauth, {
@@ -373,7 +384,8 @@ describe("defaults for all servers", () => {
       lazy: true,
       idleStop: 1,
       concurrency: 2,
-      catalogTtl: 3
+      catalogTtl: 3,
+      listBudget: 4
     } as const
     assert.deepInclude(config({ command: "x" }, defaults), defaults)
   })
@@ -394,6 +406,7 @@ describe("a change", () => {
       assert.strictEqual(ServerConfig.compare(local, config({ command: "x", ...change })), "link")
     }
     assert.strictEqual(ServerConfig.compare(other, remote({ type: "sse" })), "link")
+    assert.strictEqual(ServerConfig.compare(other, remote({ privateNetwork: true })), "link")
   })
 
   it("of who the server is or who we are to it never falls back", () => {
@@ -481,7 +494,7 @@ describe("the secrets of a config", () => {
     const found = hidden({
       url: "https://example.com",
       headers: { Authorization: "Bearer header-secret" },
-      oauth: { clientSecret: "client-secret", clientId: "public-id", callbackPort: 1 }
+      oauth: { clientSecret: "client-secret", clientId: "public-id", callbackPort: 1, assumePkce: true }
     })
     assert.sameMembers(found, ["Bearer header-secret", "header-secret", "client-secret"])
   })

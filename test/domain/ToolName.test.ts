@@ -91,6 +91,22 @@ describe("filters", () => {
   })
 })
 
+describe("a very long name", () => {
+  it("costs no more than its length (security M2)", () => {
+    const nameOf = ToolName.namer(["a", "a_b"])
+    const tool = "_".repeat(16_000)
+    const names = new Set(Array.from({ length: 1_000 }, (_, index) => nameOf({ server: "a", tool: `${tool}${index}` })))
+    assert.strictEqual(names.size, 1_000)
+    for (const name of names) assert.match(name, /^a_{52}_[0-9a-v]{10}$/)
+    assert.deepStrictEqual(ToolName.beginnings(tool), [])
+  })
+
+  it("keeps its readable part, also where characters take two units", () => {
+    const name = ToolName.namer([])({ server: "a", tool: "😀".repeat(100) })
+    assert.match(name, /^a_{52}_[0-9a-v]{10}$/)
+  })
+})
+
 describe("mayBelongTo", () => {
   const nameOf = ToolName.namer(["my server", "a", "a_b"])
 

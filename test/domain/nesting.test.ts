@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isDeeper } from "../../src/domain/isDeeper.js"
+import { FastCheck as fc } from "effect"
+import { isDeeper, maxDepth } from "../../src/domain/isDeeper.js"
 import { scrubDeep } from "../../src/domain/scrubDeep.js"
 
 /** So many objects, one within the other. */
@@ -8,6 +9,9 @@ const nested = (levels: number, inmost: unknown = 1): unknown => {
   for (let level = 0; level < levels; level++) value = level % 2 === 0 ? { a: value, b: null } : [value]
   return value
 }
+
+const depthOf = (value: unknown): number =>
+  typeof value !== "object" || value === null ? 0 : 1 + Math.max(0, ...Object.values(value).map(depthOf))
 
 describe("isDeeper", () => {
   it("counts objects and lists, and nothing else", () => {
@@ -19,6 +23,28 @@ describe("isDeeper", () => {
   })
 
   it("looks into what no stack could", () => assert.isTrue(isDeeper(nested(100_000), 99_999)))
+
+  it("ends for values that refer to themselves, and for very wide ones", () => {
+    const endless: Record<string, unknown> = {}
+    endless.a = endless
+    endless.b = [endless]
+    assert.isTrue(isDeeper(endless, maxDepth))
+    assert.isTrue(isDeeper(endless, 5_000))
+    const wide = Array.from({ length: 1_100_000 }, () => [])
+    assert.isFalse(isDeeper(wide, 2))
+    assert.isTrue(isDeeper([wide], 2))
+  })
+
+  it("agrees with the number of levels, whatever stands beside them", () =>
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat(20), fc.nat(25), (beside, levels, limit) => {
+        const value = nested(levels, 1)
+        const depth = levels === 0 ? 0 : Math.max(levels, 1 + depthOf(beside))
+        const mixed =
+          levels === 0 ? value : Array.isArray(value) ? [beside, ...value] : { beside, ...(value as object) }
+        assert.strictEqual(isDeeper(mixed, limit), depth > limit)
+      })
+    ))
 })
 
 describe("scrubDeep", () => {

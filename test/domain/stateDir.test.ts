@@ -26,4 +26,9 @@ describe("defaultStateDir", () => {
       )
     })
   }
+
+  it("is never below the current directory because of a relative home (breaker 10)", () => {
+    for (const home of ["", "relative/home", "."])
+      assert.throws(() => defaultStateDir({ XDG_DATA_HOME: "data" }, "linux", () => home))
+  })
 })

@@ -150,3 +150,89 @@ describe("changes", () => {
       runs(500)
     ))
 })
+
+describe("a catalog that is kept up to date", () => {
+  /** Two pairs of tools whose public names collide in all 50 bits, and tools that stand alone. */
+  const colliding = fc.constantFrom<readonly [string, string]>(
+    ["s:", "//:$+.!."],
+    ["s.", "==^!|:@."],
+    ["s", "!%$!:+.."],
+    ["s", "::||+#!."],
+    ["s", "x"],
+    ["s:", "x"]
+  )
+  const collidingSources = fc.array(colliding, { maxLength: 8 }).map((pairs) =>
+    [...new Set(pairs.map(([server]) => server))].map(
+      (server): Catalog.Source => ({
+        server,
+        listings: {
+          ...Catalog.noListings,
+          tools: pairs.filter(([each]) => each === server).map(([, name]) => ({ name, inputSchema: {} }))
+        },
+        tools: {}
+      })
+    )
+  )
+  const steps = fc.oneof(
+    fc.array(sources, { minLength: 1, maxLength: 4 }),
+    fc.array(collidingSources, { minLength: 1, maxLength: 5 })
+  )
+
+  it("one server at a time is what a merger makes of all of them, and so are the changes it tells", () =>
+    fc.assert(
+      fc.property(steps, globs, (steps, global) => {
+        const names = [...new Set(steps.flatMap(configured))]
+        const inOrder = (sources: ReadonlyArray<Catalog.Source>) =>
+          names.flatMap((name) => sources.filter(({ server }) => server === name))
+        const assembly = Catalog.assembly({ configured: names, global })
+        let present = new Map<string, Catalog.Source>()
+        for (const step of steps) {
+          const next = new Map(step.map((source) => [source.server, source]))
+          for (const server of new Set([...present.keys(), ...next.keys()])) {
+            const before = Catalog.merger({ configured: names, global })(inOrder([...present.values()]), 1)
+            const source = next.get(server)
+            if (source === undefined) present.delete(server)
+            else present = new Map(present).set(server, source)
+            const after = Catalog.merger({ configured: names, global })(inOrder([...present.values()]), 1)
+            const replaced = assembly.replace(new Map([[server, source]]))
+            assert.deepStrictEqual(assembly.catalog(1), after.catalog)
+            assert.isTrue(Catalog.same(assembly.catalog(1), after.catalog))
+            assert.strictEqual(
+              Catalog.same(replaced.before, replaced.after),
+              Catalog.same(before.catalog, after.catalog)
+            )
+            assert.sameDeepMembers(
+              [...Catalog.changes(replaced.before, replaced.after)],
+              [...Catalog.changes(before.catalog, after.catalog)]
+            )
+            const remarked = new Set(replaced.remarked)
+            for (const name of names) {
+              const said = after.diagnostics.get(name) ?? []
+              assert.sameDeepMembers([...assembly.diagnosticsOf(name)], [...said])
+              const isOther =
+                JSON.stringify((before.diagnostics.get(name) ?? []).map(({ message }) => message).sort()) !==
+                JSON.stringify(said.map(({ message }) => message).sort())
+              if (isOther) assert.isTrue(remarked.has(name))
+            }
+          }
+        }
+      }),
+      runs(300)
+    ))
+
+  it("looks at the servers that a change concerns, and at no others (breaker 4)", () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `s${index}`)
+    const assembly = Catalog.assembly({ configured: names })
+    const sourceOf = (server: string, tool: string): Catalog.Source => ({
+      server,
+      listings: { ...Catalog.noListings, tools: [{ name: tool, inputSchema: {} }] },
+      tools: {}
+    })
+    assembly.replace(new Map(names.map((name) => [name, sourceOf(name, "x")])))
+    const { after, before } = assembly.replace(new Map([["s7", sourceOf("s7", "y")]]))
+    assert.deepStrictEqual(
+      [before, after].map(({ tools }) => tools.map(({ name }) => name)),
+      [["s7_x"], ["s7_y"]]
+    )
+  })
+})

@@ -57,7 +57,9 @@ const assertLegal = (after: Lifecycle.State) => {
     streak.restarts,
     streak.restarts.toSorted((a, b) => a - b)
   )
-  if (phase._tag === "Seeking" && "failure" in phase.pursuit) assert.isTrue(streak.failures > 0)
+  if (phase._tag === "Seeking" && "failure" in phase.pursuit) {
+    assert.isTrue(streak.failures > 0 || phase.pursuit.failure.kind === "shortage")
+  }
 }
 
 describe("every reachable state", () => {
@@ -257,7 +259,7 @@ describe("commands", () => {
     }))
 })
 
-const parks = (kind: string) => kind !== "transient" && kind !== "session_lost"
+const parks = (kind: string) => kind !== "transient" && kind !== "session_lost" && kind !== "shortage"
 
 describe("a server that is tried again", () => {
   it("on command, by a new config or by a login starts with a clean slate", () =>
@@ -269,8 +271,29 @@ describe("a server that is tried again", () => {
       const waited = before.phase._tag === "Stopped" || "failure" in (Lifecycle.pursuit(before) ?? {})
       const moves = Lifecycle.pursuit(after)?._tag === "Opening" || Lifecycle.pursuit(after)?._tag === "Pending"
       if ((waited && moves) || event._tag === "Restart") {
-        assert.deepStrictEqual(after.streak, { failures: 0, restarts: [], gaveUp: undefined, last: undefined })
+        assert.deepStrictEqual(after.streak, {
+          failures: 0,
+          restarts: [],
+          gaveUp: undefined,
+          last: undefined,
+          shortages: 0
+        })
       }
+    }))
+
+  it("after a shortage on our side, without a failure or a restart that counts, and never given up for it (breaker 7)", () =>
+    always(({ after, before, event }) => {
+      if (event._tag !== "Lost" || event.failure.kind !== "shortage") return
+      assert.isAtMost(after.streak.failures, before.streak.failures)
+      assert.isAtMost(after.streak.restarts.length, before.streak.restarts.length)
+      assert.strictEqual(after.restarts, before.restarts)
+      const pursuit = Lifecycle.pursuit(after)
+      // what comes late from an older link changes nothing
+      if (pursuit === Lifecycle.pursuit(before) || pursuit === undefined || !("failure" in pursuit)) return
+      if (pursuit.failure !== event.failure) return
+      assert.strictEqual(pursuit._tag, "Backoff")
+      const retry = Lifecycle.timers(after).find(({ kind }) => kind === "retry")
+      assert.isTrue(retry!.at >= event.at + 1000 && retry!.at < event.at + 16_000)
     }))
 
   it("by a login when that is what it waited for", () =>

@@ -35,6 +35,7 @@ const failures: ReadonlyArray<Failure.Failure> = [
   failureOf("transient"),
   failureOf("transient"),
   failureOf("session_lost"),
+  failureOf("shortage"),
   { ...failureOf("transient"), retryAfter: 3_000 },
   { ...failureOf("transient"), retryAfter: 60_000 },
   { ...failureOf("transient"), exitCode: 1, stderr: "no" },

@@ -29,6 +29,7 @@ const common = fc.record(
     concurrency: fc.integer({ min: 1, max: 100 }),
     replace: fc.constantFrom("overlap" as const, "stop-first" as const),
     catalogTtl: duration,
+    listBudget: fc.integer({ min: 1, max: 1_000_000_000 }),
     tools: fc.dictionary(name, fc.boolean(), { maxKeys: 3 })
   },
   { requiredKeys: [] }
@@ -159,7 +160,7 @@ describe("decode", () => {
         const both = config({ command: "x", ...own }, defaults)
         const ownOnly = config({ command: "x", ...own })
         const defaultsOnly = config({ command: "x" }, defaults)
-        for (const key of ["protocol", "lazy", "concurrency", "catalogTtl", "idleStop"] as const) {
+        for (const key of ["protocol", "lazy", "concurrency", "catalogTtl", "listBudget", "idleStop"] as const) {
           assert.strictEqual(both[key], own[key] === undefined ? defaultsOnly[key] : ownOnly[key])
         }
         if (own.timeout === undefined) assert.deepStrictEqual(both.timeout, defaultsOnly.timeout)

@@ -314,6 +314,8 @@ describe("FileChildLedger", () => {
       )
       yield* eventually(() => !running(left))
       assert.isTrue(ours.every(running))
+      // the record of the dead owner goes after its processes
+      yield* eventually(() => files(stateDir).length === runs.length)
       const recorded = files(stateDir).flatMap(
         (name) => JSON.parse(readFileSync(join(stateDir, "children", name), "utf8")).runs
       )

@@ -4,6 +4,8 @@ import { Effect } from "effect"
 import { authServer, protectedServer } from "./support/authServer.js"
 import { hasTerminal, type Place, place } from "./support/cli.js"
 import { entryFor } from "./support/loggedIn.js"
+import { proxyTo } from "./support/proxy.js"
+import * as Raw from "./support/rawHttp.js"
 import { live } from "./support/supervised.js"
 
 const newPlace = Effect.acquireRelease(Effect.promise(place), (here) => Effect.sync(here.remove))
@@ -38,9 +40,14 @@ describe("auth", () => {
       ]) {
         assert.include(why.stdout, text)
       }
+      assert.match(why.stdout, /✓ login +page http\S+authorize, tokens from http\S+token, issuer http/)
       assert.match(why.stdout, /✓ registration +we register ourselves/)
       assert.match(why.stdout, /✗ token +none is kept/)
       assert.match(why.stdout, /it wants a login: mcp-supervisor auth it\n$/)
+
+      as.switches.published = { code_challenge_methods_supported: undefined }
+      assert.match((yield* run("debug", "it")).stdout, /✗ login +incompatible_server: .*"assumePkce": true/)
+      as.switches.published = {}
 
       // for the time of the command
       const alone = yield* Effect.promise(() => logIn(here))
@@ -63,6 +70,43 @@ describe("auth", () => {
       assert.strictEqual(again.code, 0, again.stdout)
       assert.strictEqual(JSON.parse((yield* run("list", "--json")).stdout).it.status, "connected")
       assert.strictEqual((yield* run("stop")).code, 0)
+    }),
+    60_000
+  )
+})
+
+describe("a server on the internet", () => {
+  live(
+    "leads to no address of this machine by what it publishes, and debug says so (security M6)",
+    Effect.gen(function* () {
+      const internal = yield* Raw.serve((_, response) => void Raw.status(response, 404))
+      const internalUrl = new URL("/latest/meta-data/iam?x=1", internal.url)
+      const remote = yield* Raw.serve(({ url }, response) => {
+        const challenge = `Bearer resource_metadata="${internalUrl.href}"`
+        return void Raw.status(response, url === "/mcp" ? 401 : 404, { "www-authenticate": challenge })
+      })
+      const proxy = yield* proxyTo(remote.url)
+      const here = yield* newPlace
+      here.configure({ pub: { type: "http", url: "http://mcp.public.example/mcp" } })
+      const env = { HTTP_PROXY: proxy.url, http_proxy: proxy.url }
+      const run = (...words: ReadonlyArray<string>) => Effect.promise(() => here.run(words, { env }))
+      const listed = yield* run("list", "--json")
+      assert.include(proxy.asked, "mcp.public.example:80")
+      assert.deepStrictEqual(internal.received, [])
+      const { pub } = JSON.parse(listed.stdout)
+      assert.strictEqual(pub.status, "failed", listed.stdout)
+      assert.include(pub.error, "private_address")
+      assert.include(pub.error, '"privateNetwork": true')
+      const why = yield* run("debug", "pub")
+      assert.match(
+        why.stdout,
+        /✗ resource +GET http:\/\/127\.0\.0\.1:\d+\/latest\/meta-data\/iam\?x=1: .*privateNetwork/
+      )
+      assert.deepStrictEqual(internal.received, [])
+
+      here.configure({ pub: { type: "http", url: "http://mcp.public.example/mcp", privateNetwork: true } })
+      yield* run("list")
+      assert.strictEqual(internal.received[0]?.url, "/latest/meta-data/iam?x=1")
     }),
     60_000
   )

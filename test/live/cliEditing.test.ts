@@ -136,14 +136,16 @@ describe("with --json", () => {
     assert.deepInclude(imported, {
       client: "cursor",
       files: [{ file: cursor, servers: ["one", "greet"] }],
-      added: [{ name: "one", file }],
+      added: [{ name: "one", from: cursor, file, trusted: true }],
       failed: []
     })
     assert.hasAllKeys(imported.skip, ["greet"])
 
     const project = join(here.project, "mcp-supervisor.json")
     writeFileSync(project, JSON.stringify({ mcp: { ours: greet } }))
-    assert.deepStrictEqual(json(await run("trust")), [{ file: project, servers: ["ours"] }])
+    const trusted = json(await run("trust", "--yes"))
+    assert.deepStrictEqual(trusted.directory, { path: here.project, isTrusted: false })
+    assert.deepInclude(trusted.files[0], { file: project, servers: ["ours"] })
     assert.deepStrictEqual(json(await run("trust", project, "--revoke")), { revoked: project })
 
     const { script, shell } = json(await run("completions", "zsh"))

@@ -72,6 +72,29 @@ const following = (machine: Machine, options: ConfigFiles.Options = {}) =>
     return { next, names, size: queue.size }
   })
 
+describe("a watched directory", () => {
+  onMachine("is followed when others take its place in quick succession", (machine) =>
+    Effect.gen(function* () {
+      const text = config({ a: entry("1") })
+      const file = machine.write(machine.globalFile(), text)
+      const { names } = yield* following(machine)
+      assert.deepStrictEqual(yield* names, ["a"])
+      // the second one gets the inode of the first where the file system reuses inodes
+      for (const moved of [1, 2]) {
+        const directory = dirname(file)
+        renameSync(directory, `${directory}.${moved}`)
+        mkdirSync(directory)
+        writeFileSync(file, text)
+        rmSync(`${directory}.${moved}`, { recursive: true })
+      }
+      writeFileSync(file, config({ b: entry("1") }))
+      assert.deepStrictEqual(yield* names, ["b"])
+      writeFileSync(file, config({ c: entry("1") }))
+      assert.deepStrictEqual(yield* names, ["c"])
+    })
+  )
+})
+
 describe("a watched file", () => {
   onMachine("is read again after every way of writing it", (machine) =>
     Effect.gen(function* () {
@@ -205,14 +228,17 @@ describe("a watched file", () => {
       assert.deepStrictEqual(yield* names, ["a"])
       assert.deepStrictEqual(yield* names, ["a", "wiki"])
       assert.deepStrictEqual(asked, ["/.well-known/mcp-supervisor"])
-      // the next one has it from the start, and an answer that is no document changes nothing
+      // the next one has it from the start, and an answer that is no document is reported and changes nothing
       answer = "<html>please log in</html>"
       assert.isFalse(yield* ConfigFiles.refreshOrganisation(machine.host))
       const { desired, diagnostics } = yield* ConfigFiles.load(machine.host)
       assert.deepStrictEqual(Object.keys(desired.servers ?? {}), ["wiki", "a"])
       assert.deepStrictEqual(
         diagnostics.map(({ code, subject }) => [code, subject]),
-        [["organisation_refused", "bad"]]
+        [
+          ["organisation_refused", "bad"],
+          ["organisation_unavailable", undefined]
+        ]
       )
     })
   )

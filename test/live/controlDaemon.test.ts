@@ -262,7 +262,11 @@ describe("the one supervisor of a state directory", () => {
       yield* client.config.reload({})
       assert.deepInclude((yield* supervisor.server("theirs")).status, { status: "disabled", by: "trust" })
       const trusted = yield* client.config.trust({ payload: { file: project } })
-      assert.deepStrictEqual(trusted.files, [{ file: project, servers: ["theirs"] }])
+      const [approved] = trusted.files
+      assert.deepStrictEqual([approved?.file, approved?.servers], [project, ["theirs"]])
+      const parts = new Map(approved?.entries?.[0]?.parts.map(({ label, text }) => [label, text]))
+      assert.include(parts.get("command"), entry.command)
+      assert.strictEqual(parts.get("cwd"), host.cwd)
       assert.deepInclude((yield* supervisor.server("theirs")).status, { status: "disabled", by: "config" })
     })
   )

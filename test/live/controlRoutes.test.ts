@@ -340,7 +340,7 @@ describe("the control API", () => {
         trust: (file: string | undefined) =>
           file === "other"
             ? Effect.fail(new Errors.EditRefused({ file, reason: "it is none", issues: [] }))
-            : Effect.succeed([{ file: "f", servers: ["x"] }]),
+            : Effect.succeed({ files: [{ file: "f", servers: ["x"] }] }),
         add: (name: string) => Effect.sync(() => void asked.push(`add ${name}`))
       }
       const { client } = yield* controlled({ layer: Layer.succeed(ConfigAccess, service) as Layer.Layer<never> })

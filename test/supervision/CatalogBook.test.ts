@@ -21,7 +21,7 @@ const makeBook = (rules: Partial<CatalogBook.Rules> = {}) => {
     changes: [] as Array<{ readonly revision: number; readonly changes: ReadonlyArray<Catalog.Change> }>
   }
   const book = CatalogBook.make({
-    sources: () => world.sources,
+    source: (server) => world.sources.find((each) => each.server === server),
     allSources: () => world.all,
     onChange: (changes, revision) => world.changes.push({ changes, revision })
   })
@@ -31,7 +31,7 @@ const makeBook = (rules: Partial<CatalogBook.Rules> = {}) => {
   const show = (...sources: ReadonlyArray<Catalog.Source>) => {
     world.sources = sources
     world.all = sources
-    book.update()
+    book.update(["a", "b"])
   }
   const names = ({ tools }: Catalog.Catalog) => tools.map(({ name }) => name)
   return { book, world, show, configure, names }
@@ -121,7 +121,7 @@ describe("CatalogBook", () => {
     const { book, names, show, world } = makeBook()
     show(source("a", "x"))
     world.sources = []
-    book.update()
+    book.update(["a", "b"])
     assert.deepStrictEqual(names(book.current.get()), [])
     assert.deepStrictEqual(names(book.lastKnown(undefined)), ["a_x"])
     assert.isTrue(Option.isSome(Catalog.get(book.lastKnown(undefined), "a_x")))
@@ -137,5 +137,26 @@ describe("CatalogBook", () => {
     assert.deepStrictEqual(book.diagnosticsOf("b"), [])
     show(source("a", "x"), source("b", "y"))
     assert.deepStrictEqual(book.diagnosticsOf("a"), [])
+  })
+
+  it("looks only at the servers it is told of, and puts the catalog together when it is read (breaker 4)", () => {
+    const asked: Array<string> = []
+    const book = CatalogBook.make({
+      source: (server) => {
+        asked.push(server)
+        return source(server, "x")
+      },
+      allSources: () => [],
+      onChange: () => {}
+    })
+    const configured = Array.from({ length: 100 }, (_, index) => `s${index}`)
+    book.configure({ configured, tools: {}, agents: new Map() })
+    const before = book.current.get()
+    asked.length = 0
+    book.update(["s3"])
+    assert.deepStrictEqual(asked, ["s3"])
+    assert.notStrictEqual(book.current.get(), before)
+    assert.strictEqual(book.current.get(), book.current.get())
+    assert.deepStrictEqual(asked, ["s3"])
   })
 })

@@ -1,10 +1,15 @@
 import { existsSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
+import { excerpt } from "../../domain/excerpt.js"
+import type * as ServerConfig from "../../domain/ServerConfig.js"
+import { shellWord } from "../../domain/shellWord.js"
 import { ask } from "../ask.js"
 import { afterEdit, editOptions } from "../editing.js"
 import { entryOf, lineWords } from "../entry.js"
 import { WrongUsage } from "../failure.js"
+import { addCommand, type PlainSecret, withVariables } from "../plainSecrets.js"
+import { absoluteLine } from "../relativeWords.js"
 import { Screen } from "../Screen.js"
 import { argument, command, flag, type Input, text, texts } from "../spec.js"
 
@@ -12,7 +17,7 @@ export const spec = command({
   name: "add",
   summary: "Write a server into the config file",
   details:
-    "The project's file if there is one, else your own; its comments and order stay. What is missing is asked for on a terminal. Secrets are better named than written: --env TOKEN={env:TOKEN}.",
+    "The project's file if there is one, else your own; its comments and order stay. What is missing is asked for on a terminal. Relative arguments that exist are made absolute. Secrets are better named than written: --env TOKEN={env:TOKEN}.",
   group: "configure",
   arguments: { name: argument("optional", "name", "What to call it") },
   options: {
@@ -52,12 +57,49 @@ export const run = (input: Input<typeof spec>) =>
     }
     if (made._tag !== "Entry")
       return yield* new WrongUsage({ message: made._tag === "Open" ? "nothing to run" : made.message })
-    const edited = yield* ConfigFiles.add(name, made.entry, { ...editOptions(input), scope: scopeOf(input.scope) })
+    const options = { ...editOptions(input), scope: scopeOf(input.scope) }
+    const placed = yield* withAbsolutePaths(made.entry, options.cwd)
+    const { file, isProject } = yield* ConfigFiles.newServerFile(options)
+    const { entry: named, found } = isProject ? withVariables(name, placed) : { entry: placed, found: [] }
+    const takesVariables = found.length > 0 && screen.canAsk && (yield* prefersVariables(found, file))
+    const entry = takesVariables ? named : placed
+    const edited = yield* ConfigFiles.add(name, entry, options)
     yield* afterEdit(input, edited, `added ${name} to ${edited.file}`)
+    if (found.length > 0 && !takesVariables) {
+      yield* screen.note(
+        `${found.map(({ option }) => option).join(" and ")} stands in ${edited.file} as plain text, and a project's file is shared. To name a variable instead:`
+      )
+      yield* screen.note(`  mcp-supervisor remove ${shellWord(name)} && ${addCommand(name, named)}`)
+    }
     if (!input.json) yield* screen.note(`see whether it works: mcp-supervisor test ${name}`)
   })
 
-const scopeOf = (scope: string | undefined) => (scope === "project" || scope === "global" ? scope : undefined)
+/** The server may run in another directory than this command. */
+const withAbsolutePaths = (entry: ServerConfig.Input, cwd: string) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    if (!("command" in entry) || !Array.isArray(entry.command)) return entry
+    const { changes, line } = absoluteLine(entry.command as ReadonlyArray<string>, cwd)
+    for (const { from, to } of changes)
+      yield* screen.note(
+        `${JSON.stringify(excerpt(from))} is written as ${to}: the server may run in another directory`
+      )
+    return changes.length === 0 ? entry : ({ ...entry, command: line } as ServerConfig.Input)
+  })
+
+const prefersVariables = (found: ReadonlyArray<PlainSecret>, file: string) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    for (const { instead, option } of found)
+      yield* screen.note(
+        `${option} would stand in ${file} as plain text, and a project's file is shared; better: ${instead}`
+      )
+    const variables = [...new Set(found.map(({ variable }) => variable))].join(", ")
+    const answer = yield* ask({ text: `Name ${variables} instead of writing it down? y/n`, preset: "y" })
+    return /^y(?:es)?$/i.test(answer)
+  })
+
+const scopeOf = (scope: string | undefined) => (["project", "global"] as const).find((each) => each === scope)
 
 const isAddress = (text: string): boolean => /^https?:\/\//i.test(text)
 

@@ -1,5 +1,12 @@
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
+import { InvalidConfig } from "../../domain/Errors.js"
+import { excerpt } from "../../domain/excerpt.js"
+import { nearest } from "../../domain/nearest.js"
+import { shellWord } from "../../domain/shellWord.js"
+import { locate } from "../../locate.js"
+import { ask } from "../ask.js"
 import { editOptions } from "../editing.js"
 import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
@@ -23,47 +30,142 @@ export const spec = command({
   name: "import",
   summary: "Take over the servers of another client",
   details:
-    "Finds its files, turns its servers into entries of ours and writes those that are not there yet. The files of the client are never touched.",
+    "Finds its files, turns its servers into entries of ours and writes those that are not there yet. Your own servers go into your own file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) go into the project's file and do not run before: mcp-supervisor trust. The files of the client are never changed.",
   group: "configure",
-  arguments: { client: argument("required", "client", "Whose servers", clients) },
+  arguments: {
+    client: argument("required", "client", "Whose servers", clients),
+    names: argument("many", "name", "Only these; else all")
+  },
   options: {
     dryRun: flag("Only say what would be done"),
-    scope: text("SCOPE", "Which file they are written to", ["project", "global"])
+    scope: text("SCOPE", "Which file they are written to; a project's server is asked about first", [
+      "project",
+      "global"
+    ])
   },
-  examples: ["import claude-code", "import cursor --dry-run"]
+  examples: ["import claude-code", "import cursor figma", "import cursor --dry-run"]
 })
+
+type Server = ConfigFiles.ImportedServer
+
+interface Added {
+  readonly name: string
+  readonly from: string
+  readonly file: string
+  readonly trusted: boolean
+}
 
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const client = clients.find((each) => each === input.client)!
-    const found = yield* ConfigFiles.importFrom(client, hostOf(input))
-    const scope = input.scope === "project" || input.scope === "global" ? input.scope : undefined
-    const added: Array<{ readonly name: string; readonly file?: string }> = []
+    const host = hostOf(input)
+    const found = yield* ConfigFiles.importFrom(client, host)
+    const { diagnostics, files, problems } = found
+    if (files.length === 0) return yield* new CommandFailed({ message: `no config file of ${client} was found` })
+    yield* checkNames(input.names, found)
+    const isAsked = (name: string) => input.names.length === 0 || input.names.includes(name)
+    const scope = (["project", "global"] as const).find((each) => each === input.scope)
+    const located = yield* locate(host)
+    const trustedFiles = "daemon" in located ? located.daemon.sources.files : []
+    const options = { ...editOptions(input), scope, trustedFiles }
+
+    const added: Array<Added> = []
     const failed: Array<string> = []
-    for (const [name, entry] of Object.entries(found.add)) {
-      if (input.dryRun) added.push({ name })
+    const skip = new Map(Object.entries(found.skip).filter(([name]) => isAsked(name)))
+    for (const server of found.servers.filter(({ name }) => isAsked(name))) {
+      const approved = yield* isApproved(server, options)
+      if (approved === "declined") {
+        skip.set(server.name, "you have declined it")
+        continue
+      }
+      const placed = yield* Effect.either(
+        input.dryRun
+          ? ConfigFiles.destination(server, { ...options, approved })
+          : ConfigFiles.addImported(server, { ...options, approved })
+      )
+      if (Either.isLeft(placed)) failed.push(`${server.name}: ${placed.left.message}`)
       else {
-        yield* ConfigFiles.add(name, entry, { ...editOptions(input), scope }).pipe(
-          Effect.matchEffect({
-            onFailure: (error) => Effect.sync(() => void failed.push(`${name}: ${error.message}`)),
-            onSuccess: ({ file }) => Effect.sync(() => void added.push({ name, file }))
-          })
-        )
+        const { file, trusted } = placed.right
+        added.push({ name: server.name, from: server.from.at(-1)!, file, trusted })
       }
     }
-    const { diagnostics, files, problems, skip } = found
+    const unusable = found.servers.filter(
+      ({ issues, name }) => issues.length > 0 && added.some((each) => each.name === name)
+    )
     if (input.json)
-      yield* screen.json({ client, files, added, skip, failed, problems: problems.map((each) => each.message) })
-    else {
-      const verb = input.dryRun ? "would add" : "added"
-      for (const { file, name } of added) yield* screen.out(`${verb} ${name}${file === undefined ? "" : ` to ${file}`}`)
+      yield* screen.json({
+        client,
+        files,
+        added,
+        skip: Object.fromEntries(skip),
+        failed,
+        problems: problems.map((each) => each.message),
+        unusable: Object.fromEntries(unusable.map(({ issues, name }) => [name, issues]))
+      })
+    else for (const each of added) yield* screen.out(lineOf(each, input.dryRun))
+
+    for (const [name, why] of skip) yield* screen.note(`skipped ${name}: ${why}`)
+    for (const { message } of diagnostics.filter(({ subject }) => subject === undefined || isAsked(subject)))
+      yield* screen.note(message)
+    for (const { issues, name } of unusable) {
+      const { message } = new InvalidConfig({ server: name, issues })
+      yield* screen.note(screen.noteStyle.bad(`${message.replace("invalid config", "cannot work yet")}`))
     }
-    for (const [name, why] of Object.entries(skip)) yield* screen.note(`skipped ${name}: ${why}`)
-    for (const { message } of diagnostics) yield* screen.note(message)
     for (const { message } of problems) yield* screen.note(screen.noteStyle.bad(message))
-    if (files.length === 0) return yield* new CommandFailed({ message: `no config file of ${client} was found` })
     if (added.length === 0 && !input.json) yield* screen.note("nothing to add")
+    if (added.some(({ trusted }) => !trusted) && !input.dryRun)
+      yield* screen.note("servers of the project do not run before you approve of them: mcp-supervisor trust")
     if (!input.dryRun) yield* Effect.ignore(ifRunning(input, (reach) => reach.reload))
+    const missed = input.names.filter((name) => skip.has(name))
     if (failed.length > 0) return yield* new CommandFailed({ message: failed.join("\n") })
+    if (missed.length > 0) return yield* new CommandFailed({ message: `not added: ${missed.join(", ")}` })
   })
+
+const lineOf = ({ file, from, name, trusted }: Added, isDryRun: boolean): string =>
+  `${isDryRun ? "would add" : "added"} ${name} from ${from} to ${file}${trusted ? "" : " (not trusted yet)"}`
+
+/** A name that the client does not have is a mistake. */
+const checkNames = (names: ReadonlyArray<string>, { client, files }: ConfigFiles.Imported) => {
+  const known = new Set(files.flatMap(({ servers }) => servers))
+  const unknown = names.find((name) => !known.has(name))
+  if (unknown === undefined) return Effect.void
+  const guess = nearest(unknown, known)
+  const advice =
+    guess === undefined ? `it has: ${[...known].slice(0, 20).join(", ") || "none"}` : `did you mean ${guess}?`
+  return new CommandFailed({ message: `${client} has no server "${excerpt(unknown)}"; ${advice}`, code: 3 })
+}
+
+/** A server of a project's file is written to a file that needs no trust only if the user says so after having seen it. */
+const isApproved = (
+  server: Server,
+  options: { readonly scope?: string | undefined; readonly file?: string | undefined }
+) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const isMoved = server.owner === "project" && (options.scope === "global" || options.file !== undefined)
+    if (!isMoved || !screen.canAsk) return false
+    yield* screen.note(`${server.name} is declared by ${server.from.at(-1)}, a file of this project:`)
+    yield* screen.note(`  ${shown(server.entry)}`)
+    const answer = yield* ask({ text: "Let it run without trusting the project? y/n", preset: "n" })
+    return /^y(?:es)?$/i.test(answer) ? true : "declined"
+  })
+
+/** What would run or be dialled. Values that may be secret are redacted in it. */
+const shown = (entry: Server["entry"]): string => {
+  const {
+    args = [],
+    command,
+    environment,
+    url
+  } = entry as {
+    readonly command?: unknown
+    readonly args?: ReadonlyArray<unknown>
+    readonly environment?: object
+    readonly url?: unknown
+  }
+  const words = url === undefined ? [command, ...args].flat() : [url]
+  const variables = Object.keys(environment ?? {})
+  const line = words.map((word) => (typeof word === "string" ? shellWord(word) : "[redacted]")).join(" ")
+  return variables.length === 0 ? line : `${line} (with ${variables.join(", ")})`
+}

@@ -3,12 +3,14 @@ import * as Effect from "effect/Effect"
 import { Screen } from "../Screen.js"
 import { serverTable, statusesOf } from "../show/servers.js"
 import { command, type Input } from "../spec.js"
+import { noteDirectory } from "../workspaceNote.js"
 import { withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "list",
   summary: "All servers and how they are",
-  details: "Without a running supervisor, every server is connected once to find out.",
+  details:
+    "Without a running supervisor, every server is connected once to find out. That takes ten seconds at most: what is still connecting then is shown as that.",
   group: "look",
   arguments: {},
   options: {},
@@ -25,6 +27,7 @@ export const run = (input: Input<typeof spec>) =>
       const now = yield* Clock.currentTimeMillis
       for (const line of serverTable(snapshots, { style: screen.style, width: screen.width(), now }))
         yield* screen.out(line)
+      yield* noteDirectory(input, reach)
     })
   )
 

@@ -1,18 +1,23 @@
 import { spawn } from "node:child_process"
-import { closeSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs"
+import { closeSync, constants, fchmodSync, lstatSync, renameSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as InheritedRun from "../../connection/inheritedRun.js"
 import * as Claim from "../../control/claim.js"
 import { AlreadyRunning } from "../../control/Daemon.js"
 import * as DaemonFile from "../../control/DaemonFile.js"
+import * as SocketPath from "../../control/socketPath.js"
 import { version } from "../../domain/version.js"
 import { connect, type Daemon, locate } from "../../locate.js"
+import { openOwnSync, UnsafePath } from "../../system/ownership.js"
 import { codeOf, makeDirectory } from "../../system/wholeFile.js"
 import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
 import { reached } from "../Running.js"
 import { Screen } from "../Screen.js"
+import * as StartReport from "../startReport.js"
 import { command, flag, type Input, text, whole } from "../spec.js"
 
 export const spec = command({
@@ -30,7 +35,13 @@ export const spec = command({
 })
 
 const readyMs = 30_000
-const fasterMs = 10_000
+
+/** How long a supervisor that another `start` has begun may take: many at once take longer. */
+const fasterMs = 60_000
+
+/** How long after it listens a supervisor may take to write `daemon.json`. */
+const announcedMs = 5_000
+
 const lookEveryMs = 50
 const maxLog = 10 * 1024 * 1024
 
@@ -51,15 +62,11 @@ export const run = (input: Input<typeof spec>) =>
     const log = join(host.stateDir, "supervisor.log")
     yield* Effect.tryPromise({ try: () => makeDirectory(host.stateDir), catch: unusable(host.stateDir) })
     const child = yield* launch(input, host, log)
-    const daemon = yield* screen.busy("starting", ready(child, host)).pipe(
-      Effect.timeoutFail({
-        duration: readyMs,
-        onTimeout: () => new CommandFailed({ message: `it is not ready after ${readyMs / 1000} s; see ${log}` })
-      }),
+    const daemon = yield* screen.busy("starting", ready(child, host, log)).pipe(
       // what does not begin as it should must not go on unseen
       Effect.onError(() => Effect.sync(() => child.kill("SIGTERM")))
     )
-    child.unref()
+    child.release()
     if (daemon.pid !== child.pid) return yield* announceAgain(input, daemon)
     yield* screen.note(`supervising in the background (process ${daemon.pid}), log in ${log}`)
     return yield* announce(input, daemon)
@@ -91,63 +98,69 @@ const announce = (input: Input<typeof spec>, daemon: Daemon) =>
 const isBeginning = (stateDir: string) =>
   Effect.gen(function* () {
     const found = yield* DaemonFile.find(stateDir)
-    return found._tag === "Nobody" && (yield* Claim.livingHolder(stateDir)) !== undefined
+    if (found._tag !== "Nobody" || (yield* Claim.livingHolder(stateDir)) === undefined) return false
+    // daemon.json is written as soon as the supervisor listens: one that has listened for longer has lost it
+    return ((yield* SocketPath.age(stateDir)) ?? 0) < announcedMs
   })
 
 interface Child {
   readonly pid: number | undefined
   readonly kill: (signal: NodeJS.Signals) => boolean
-  readonly unref: () => void
+  /** Lets this process end while the child goes on. */
+  readonly release: () => void
   readonly ended: Promise<Ended>
 }
 
 interface Ended {
   readonly code: number
-  /** What it said, or what is to be said of it. */
-  readonly said: string
+  /** Why, if that is known. */
+  readonly reason: string | undefined
 }
 
 const launch = (input: Input<typeof spec>, host: ReturnType<typeof hostOf>, log: string) =>
   Effect.try({
     try: (): Child => {
-      const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
+      const size = lstatSync(log, { throwIfNoEntry: false })?.size ?? 0
       if (size > maxLog) renameSync(log, `${log}.1`)
-      const file = openSync(log, "a", 0o600)
+      const file = openOwnSync(log, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT)
+      fchmodSync(file, 0o600)
       writeSync(file, `${begun} ${new Date().toISOString()}, release ${version}\n`)
-      const from = statSync(log).size
       const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...words(input, host)], {
         detached: true,
         windowsHide: true,
         cwd: host.cwd,
-        stdio: ["ignore", file, file]
+        // the daemon is no part of a server that this command was run by
+        env: InheritedRun.without(process.env),
+        stdio: ["ignore", file, file, "ipc"]
       })
       closeSync(file)
+      let reason: string | undefined
+      child.on("message", (message) => {
+        reason = StartReport.reasonIn(message) ?? reason
+      })
       const ended = new Promise<Ended>((resolve) => {
-        child.once("error", (error) => resolve({ code: 1, said: error.message }))
+        child.once("error", (error) => resolve({ code: 1, reason: error.message }))
+        // the channel is read to its end before it is closed, which may be after the end of the process
+        const closed = new Promise<void>((done) => child.once("disconnect", done))
         child.once("exit", (code, signal) =>
-          resolve(code === null ? { code: 1, said: `it was ended by ${signal}` } : { code, said: wordsIn(log, from) })
+          closed.then(() =>
+            resolve(code === null ? { code: 1, reason: `it was ended by ${signal}` } : { code, reason })
+          )
         )
       })
-      return { pid: child.pid, kill: (signal) => child.kill(signal), unref: () => child.unref(), ended }
+      const release = () => {
+        if (child.connected) child.disconnect()
+        child.unref()
+      }
+      return { pid: child.pid, kill: (signal) => child.kill(signal), release, ended }
     },
     catch: unusable(host.stateDir)
   })
 
-/** What was written since, without what others have begun there. Whoever has taken the log away has taken the words. */
-const wordsIn = (log: string, from: number): string => {
-  try {
-    const lines = readFileSync(log).subarray(from).toString("utf8").split("\n")
-    return lines
-      .filter((line) => !line.startsWith(begun))
-      .join("\n")
-      .trim()
-  } catch {
-    return ""
-  }
-}
-
 const unusable = (stateDir: string) => (error: unknown) =>
-  new CommandFailed({ message: `${stateDir} cannot be used: ${codeOf(error)}; choose another --state-dir` })
+  error instanceof UnsafePath
+    ? new CommandFailed({ message: `${error.message}; move it away` })
+    : new CommandFailed({ message: `${stateDir} cannot be used: ${codeOf(error)}; choose another --state-dir` })
 
 const words = (
   input: Input<typeof spec>,
@@ -164,7 +177,7 @@ const words = (
   ...(input.demo ? ["--demo"] : [])
 ]
 
-/** Somebody who was faster may have claimed the directory only, and say soon where it is. */
+/** The supervisor that another `start` has begun: it may hold the lock and not have published its address yet. */
 const faster = (host: ReturnType<typeof hostOf>) =>
   Effect.gen(function* () {
     for (let isOpen = true; isOpen; yield* Effect.sleep(lookEveryMs)) {
@@ -175,8 +188,8 @@ const faster = (host: ReturnType<typeof hostOf>) =>
     return undefined
   })
 
-/** The supervisor once it answers, also that of somebody who was faster; fails with what it said if it ends before. */
-const ready = (child: Child, host: ReturnType<typeof hostOf>) => {
+/** The supervisor once it answers, also one that another `start` has begun. Fails with the reason if there is none. */
+const ready = (child: Child, host: ReturnType<typeof hostOf>, log: string) => {
   const look = Effect.gen(function* () {
     while (true) {
       const found = yield* locate(host)
@@ -187,12 +200,25 @@ const ready = (child: Child, host: ReturnType<typeof hostOf>) => {
       yield* Effect.sleep(lookEveryMs)
     }
   })
-  const ended = Effect.gen(function* () {
-    const { code, said } = yield* Effect.promise(() => child.ended)
-    const other = yield* Effect.timeoutOption(faster(host), fasterMs)
+  const ended = Effect.promise(() => child.ended)
+  return Effect.gen(function* () {
+    const first = yield* Effect.raceFirst(look, ended).pipe(
+      Effect.timeoutFail({
+        duration: readyMs,
+        onTimeout: () => new CommandFailed({ message: `it is not ready after ${readyMs / 1000} s; see ${log}` })
+      })
+    )
+    if (!("code" in first)) return first
+    const other = yield* faster(host).pipe(
+      // it may not answer yet
+      Effect.retry({
+        while: (error) => !(error instanceof AlreadyRunning),
+        schedule: Schedule.spaced(lookEveryMs)
+      }),
+      Effect.timeoutOption(fasterMs)
+    )
     if (Option.isSome(other) && other.value !== undefined) return other.value
-    const message = said.replace(/^error: /, "") || `it ended with code ${code}`
-    return yield* new CommandFailed({ message, code: code === 2 ? 2 : 1 })
+    const { code, reason = `it ended with code ${first.code}; see ${log}` } = first
+    return yield* new CommandFailed({ message: reason, code: code === 2 ? 2 : 1 })
   })
-  return Effect.raceFirst(look, ended)
 }

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { Screen } from "../Screen.js"
 import { isUsable, serverCard, serverTable, statusesOf } from "../show/servers.js"
 import { argument, command, flag, type Input } from "../spec.js"
+import { noteDirectory } from "../workspaceNote.js"
 import { supervisorEnded, withSupervisor } from "../withSupervisor.js"
 import { noServers } from "./list.js"
 import { watch } from "../watch.js"
@@ -39,6 +40,7 @@ export const run = (input: Input<typeof spec>) => {
       const options = { style: screen.style, width: screen.width(), now }
       const lines = name === undefined ? serverTable(snapshots, options) : serverCard(only, options)
       for (const line of lines) yield* screen.out(line)
+      yield* noteDirectory(input, reach, name)
       return code
     })
   )

@@ -1,37 +1,56 @@
 import * as Effect from "effect/Effect"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
-import { WrongUsage } from "../failure.js"
+import { ask } from "../ask.js"
+import { CommandFailed, WrongUsage } from "../failure.js"
 import { hostOf } from "../host.js"
 import { Screen } from "../Screen.js"
+import { isNews, reviewLines } from "../show/trust.js"
 import { argument, command, flag, type Input } from "../spec.js"
 import { ifRunning } from "../withSupervisor.js"
 
 export const spec = command({
   name: "trust",
-  summary: "Approve of the servers that the project's files declare",
+  summary: "Approve the servers of the project's files, and the project's directory",
   details:
-    "Servers of a project neither run nor are dialled before. It holds for each of them until its entry changes.",
+    "Shows what would be approved and what changed since the last approval, then asks. Servers of a project neither run nor are dialled before. An approval holds until the entry, or the directory it runs in, changes. Your own servers that set no `cwd` run in the project's directory once it is trusted, and in your home before. With a file, only that file is approved, and not the directory.",
   group: "configure",
-  arguments: { file: argument("optional", "file", "Only this file; else all of the project") },
-  options: { revoke: flag("Take the approval of that file back") },
-  examples: ["trust", "trust mcp-supervisor.json --revoke"]
+  arguments: { file: argument("optional", "file", "Only this file; else all of the project, and its directory") },
+  options: {
+    yes: flag("Approve without a question; needed where there is no terminal"),
+    revoke: flag("Take the approval back")
+  },
+  examples: ["trust", "trust --yes", "trust --revoke", "trust mcp-supervisor.json --revoke"]
 })
 
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
-    const host = hostOf(input)
+    const options = { ...hostOf(input), files: [], file: input.file }
     if (input.revoke) {
-      if (input.file === undefined) return yield* new WrongUsage({ message: "--revoke needs a file" })
-      yield* ConfigFiles.distrust({ ...host, files: [], file: input.file })
-      yield* input.json ? screen.json({ revoked: input.file }) : screen.out(`took back the approval of ${input.file}`)
-    } else {
-      const trusted = yield* ConfigFiles.trust({ ...host, files: [], file: input.file })
-      if (input.json) yield* screen.json(trusted)
-      else if (trusted.length === 0) yield* screen.note("there is no project file here to approve of")
-      else
-        for (const { file, servers } of trusted)
-          yield* screen.out(`approved of ${file}: ${servers.join(", ") || "no servers"}`)
-    }
+      const what = input.file ?? options.cwd
+      yield* ConfigFiles.distrust(options)
+      yield* input.json ? screen.json({ revoked: what }) : screen.out(`took back the approval of ${what}`)
+    } else yield* approve(input, options)
     yield* Effect.ignore(ifRunning(input, (reach) => reach.reload))
+  })
+
+const approve = (input: Input<typeof spec>, options: ConfigFiles.TrustOptions) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const { approve, review } = yield* ConfigFiles.review(options)
+    if (!input.json) for (const line of reviewLines(review, screen.noteStyle)) yield* screen.note(line)
+    if (isNews(review) && !input.yes) {
+      if (!screen.canAsk) {
+        return yield* new WrongUsage({
+          message: "nothing was approved: there is no terminal to ask on; if this is right, run it again with --yes"
+        })
+      }
+      const answer = yield* ask({ text: "Approve? y/N", preset: "" })
+      if (!/^y(?:es)?$/i.test(answer)) return yield* new CommandFailed({ message: "nothing was approved" })
+    }
+    yield* approve
+    if (input.json) return yield* screen.json(review)
+    for (const { file, servers } of review.files)
+      yield* screen.out(`approved ${file}: ${servers.join(", ") || "no servers"}`)
+    if (review.directory !== undefined) yield* screen.out(`approved the directory ${review.directory.path}`)
   })

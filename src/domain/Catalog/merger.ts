@@ -32,6 +32,19 @@ export interface Merged {
 }
 
 /**
+ * @since 0.1.0
+ * @category merging
+ */
+export interface Options {
+  /** The names of all configured servers, whether they list something or not. */
+  readonly configured: Iterable<string>
+  /** Patterns on `server_tool`, for everybody. */
+  readonly global?: ToolName.Globs | undefined
+  /** Patterns on `server_tool`, for one agent, after all others. */
+  readonly agent?: ToolName.Globs | undefined
+}
+
+/**
  * Prepares merging for a set of configured servers and the filters of everybody or of one agent. After a change of one
  * server, the next merge costs the work for that server and putting the lists together; what did not change stays the very
  * same object.
@@ -44,15 +57,8 @@ export interface Merged {
  * @since 0.1.0
  * @category merging
  */
-export const merger = (options: {
-  /** The names of all configured servers, whether they list something or not. */
-  readonly configured: Iterable<string>
-  /** Patterns on `server_tool`, for everybody. */
-  readonly global?: ToolName.Globs | undefined
-  /** Patterns on `server_tool`, for one agent, after all others. */
-  readonly agent?: ToolName.Globs | undefined
-}): ((sources: ReadonlyArray<Source>, revision: number) => Merged) => {
-  const rules: Rules = { nameOf: ToolName.namer(options.configured), filterOf: filtersOf(options) }
+export const merger = (options: Options): ((sources: ReadonlyArray<Source>, revision: number) => Merged) => {
+  const rules = rulesOf(options)
   let makers: ReadonlyMap<string, Maker> = new Map()
 
   return (sources, revision) => {
@@ -73,21 +79,26 @@ export const merger = (options: {
 }
 
 /** What holds for all servers of a merger. */
-interface Rules {
+export interface Rules {
   readonly nameOf: (ref: ToolName.Ref) => string
   readonly filterOf: (server: ToolName.Globs) => (ref: ToolName.Ref) => boolean
 }
 
+export const rulesOf = (options: Options): Rules => ({
+  nameOf: ToolName.namer(options.configured),
+  filterOf: filtersOf(options)
+})
+
 type Report = readonly [server: string, diagnostic: Diagnostic]
 
-interface Part extends Omit<Catalog, "revision"> {
+export interface Part extends Omit<Catalog, "revision"> {
   readonly reports: ReadonlyArray<Report>
 }
 
 /** Makes one server's part of the catalog, again and again. */
-type Maker = (source: Source) => Part
+export type Maker = (source: Source) => Part
 
-const makerOf = (server: string, { filterOf, nameOf }: Rules): Maker => {
+export const makerOf = (server: string, { filterOf, nameOf }: Rules): Maker => {
   const each = <Listed, Made>(make: (listed: Listed, server: string) => Made) =>
     remembering((list: ReadonlyArray<Listed>) => list.map((listed) => make(listed, server)))
 
@@ -152,7 +163,7 @@ const idlePatterns = (globs: ToolName.Globs, tools: ReadonlyArray<ListedTool>): 
 type Collision = ToolName.Assignment["collisions"][number]
 
 /** The tools that have their name for themselves, each once. */
-const distinct = (
+export const distinct = (
   tools: ReadonlyArray<Tool>
 ): { readonly tools: ReadonlyArray<Tool>; readonly collisions: ReadonlyArray<Collision> } => {
   if (new Set(tools.map(({ name }) => name)).size === tools.length) return { tools, collisions: [] }
@@ -162,7 +173,7 @@ const distinct = (
   return { tools: tools.filter((_, index) => owners.has(claims[index]!)), collisions }
 }
 
-const reportsOf = ({ name, refs }: Collision): ReadonlyArray<Report> =>
+export const reportsOf = ({ name, refs }: Collision): ReadonlyArray<Report> =>
   refs.map((ref) => {
     const others = refs.filter((other) => other !== ref).map(({ server, tool }) => `${quote(tool)} of ${quote(server)}`)
     const message = `the tool has the same public name (${name}) as ${others.join(" and ")}; none of them is offered`

@@ -3,6 +3,7 @@
  * `OutcomeUnknown` may have been.
  */
 import * as Schema from "effect/Schema"
+import { excerpt } from "../excerpt.js"
 import { Issue, renderAll } from "../Issue.js"
 import { errorName } from "../Protocol.js"
 import { describe, ServerStatus } from "../ServerStatus.js"
@@ -22,9 +23,9 @@ export class ToolNotFound extends Schema.TaggedError<ToolNotFound>("mcp-supervis
   nearest: Schema.optional(Schema.String)
 }) {
   override get message(): string {
-    const where = this.server === undefined ? "" : ` on server "${this.server}"`
+    const where = this.server === undefined ? "" : ` on server "${excerpt(this.server)}"`
     const next = this.nearest === undefined ? "list the tools to see their names" : `did you mean "${this.nearest}"?`
-    return `there is no tool "${this.tool}"${where}; ${next}`
+    return `there is no tool "${excerpt(this.tool)}"${where}; ${next}`
   }
 }
 
@@ -151,9 +152,14 @@ export class Overloaded extends Schema.TaggedError<Overloaded>("mcp-supervisor/O
  */
 export class InvalidResult extends Schema.TaggedError<InvalidResult>("mcp-supervisor/InvalidResult")("InvalidResult", {
   server: Schema.String,
-  issues: Schema.NonEmptyArray(Issue)
+  issues: Schema.NonEmptyArray(Issue),
+  /** The config key of the limit that the answer exceeds. Absent if it exceeds none. */
+  exceeds: Schema.optional(Schema.Literal("listBudget"))
 }) {
   override get message(): string {
+    if (this.exceeds !== undefined) {
+      return `${this.server}: the answer is too large, raise "${this.exceeds}" if the server needs it: ${renderAll(this.issues)}`
+    }
     return `${this.server}: the answer is no valid result, report it to the server's authors: ${renderAll(this.issues)}`
   }
 }

@@ -2,6 +2,7 @@
  * What can be wrong with a command given to the supervisor.
  */
 import * as Schema from "effect/Schema"
+import { excerpt } from "../excerpt.js"
 import { Issue, renderAll } from "../Issue.js"
 import { describe, ServerStatus } from "../ServerStatus.js"
 
@@ -19,7 +20,7 @@ export class ServerNotFound extends Schema.TaggedError<ServerNotFound>("mcp-supe
 ) {
   override get message(): string {
     const next = this.nearest === undefined ? "list the servers to see their names" : `did you mean "${this.nearest}"?`
-    return `there is no server "${this.server}"; ${next}`
+    return `there is no server "${excerpt(this.server)}"; ${next}`
   }
 }
 
@@ -31,7 +32,7 @@ export class ServerExists extends Schema.TaggedError<ServerExists>("mcp-supervis
   server: Schema.String
 }) {
   override get message(): string {
-    return `there is a server "${this.server}" already; remove it first or choose another name`
+    return `there is a server "${excerpt(this.server)}" already; remove it first or choose another name`
   }
 }
 
@@ -49,7 +50,7 @@ export class InvalidConfig extends Schema.TaggedError<InvalidConfig>("mcp-superv
   disabled: Schema.optional(Schema.Boolean)
 }) {
   override get message(): string {
-    return `${this.server === undefined ? "" : `${this.server}: `}invalid config: ${renderAll(this.issues)}`
+    return `${this.server === undefined ? "" : `${excerpt(this.server)}: `}invalid config: ${renderAll(this.issues)}`
   }
 }
 

@@ -3,6 +3,7 @@
  */
 import * as Schema from "effect/Schema"
 import { AttemptPhase } from "../ServerStatus.js"
+import { describeShortage, isShortage } from "../shortage.js"
 import { shellWord } from "../shellWord.js"
 import { InvalidConfig } from "./command.js"
 
@@ -17,7 +18,9 @@ export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("mcp-supervisor
   command: Schema.String,
   reason: Schema.Literal("not_found", "not_permitted", "bad_directory", "bad_arguments", "no_resources"),
   /** The directories that were searched, or the directory that is missing. */
-  where: Schema.optional(Schema.String)
+  where: Schema.optional(Schema.String),
+  /** The system's name for the shortage, such as `EMFILE`, with the reason `no_resources`. */
+  code: Schema.optional(Schema.String)
 }) {
   override get message(): string {
     const where = this.where ?? "unknown"
@@ -31,7 +34,7 @@ export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("mcp-supervisor
       case "bad_arguments":
         return `${this.server}: command ${shellWord(this.command)} was refused by the system; its arguments or environment are invalid or too long`
       case "no_resources":
-        return `${this.server}: the system has no room for another process right now; end some others`
+        return `${this.server}: not started yet, tried again soon: ${describeShortage(this.code)}`
     }
   }
 }
@@ -113,6 +116,8 @@ export class NetworkFailed extends Schema.TaggedError<NetworkFailed>("mcp-superv
   detail: Schema.optional(Schema.String)
 }) {
   override get message(): string {
+    if (isShortage(this.code))
+      return `${this.server}: not reached yet, tried again soon: ${describeShortage(this.code)}`
     const why = this.detail === undefined ? this.code : `${this.code}: ${this.detail}`
     return `${this.server}: cannot be reached (${why}); check "url", the network and proxies`
   }
@@ -126,10 +131,16 @@ export class NetworkFailed extends Schema.TaggedError<NetworkFailed>("mcp-superv
  */
 export class IncompatibleServer extends Schema.TaggedError<IncompatibleServer>("mcp-supervisor/IncompatibleServer")(
   "IncompatibleServer",
-  { server: Schema.String, detail: Schema.String }
+  {
+    server: Schema.String,
+    detail: Schema.String,
+    /** What to do about it. Absent if its address or its protocol may be wrong. */
+    hint: Schema.optional(Schema.String)
+  }
 ) {
   override get message(): string {
-    return `${this.server}: not a server we can talk to (${this.detail}); check "url", "type" and "protocol"`
+    const { detail, hint = 'check "url", "type" and "protocol"', server } = this
+    return `${server}: not a server we can talk to (${detail}); ${hint}`
   }
 }
 

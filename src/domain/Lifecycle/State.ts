@@ -131,6 +131,8 @@ export interface Streak {
   /** Why it was given up before, if it was: then the next failure gives up again at once. */
   readonly gaveUp: string | undefined
   readonly last: Kind | undefined
+  /** Attempts in a row that failed for a shortage on our side. They are no failures of the server. */
+  readonly shortages: number
 }
 
 /**
@@ -158,7 +160,7 @@ export interface State {
  * @since 0.1.0
  * @category constructors
  */
-export const freshStreak: Streak = { failures: 0, restarts: [], gaveUp: undefined, last: undefined }
+export const freshStreak: Streak = { failures: 0, restarts: [], gaveUp: undefined, last: undefined, shortages: 0 }
 
 /**
  * The link that takes calls, if there is one.

@@ -93,13 +93,15 @@ const open = (state: State, at: number): State => {
   const generation = state.generation + 1
   const opening: Opening = { _tag: "Opening", generation, since: at, phase: "spawn", stale: [], loggedIn: false }
   const opened = pursue({ ...state, generation }, opening)
-  if (state.streak.failures === 0) return opened
+  // an attempt that failed for a shortage is made again, which is no further restart
+  if (state.streak.failures === 0 || state.streak.shortages > 0) return opened
   const restarts = RestartPolicy.recent(state.settings.restart, [...state.streak.restarts, at], at)
   return { ...opened, restarts: state.restarts + 1, streak: { ...state.streak, restarts } }
 }
 
 const route = (state: State, { at, generation, info }: EventOf<"Opened">): State => ({
   ...drainRouted(state, at),
+  streak: { ...state.streak, shortages: 0 },
   phase: { _tag: "Serving", routed: { generation, since: at, info }, replacement: undefined }
 })
 
@@ -205,7 +207,8 @@ const lose = (state: State, event: EventOf<"Lost">): State => {
 const fail = (state: State, { at, failure, random }: EventOf<"Lost">, uptime: number): State => {
   const policy = state.settings.restart
   const before = uptime >= policy.stableAfter ? { ...freshStreak, restarts: state.streak.restarts } : state.streak
-  const streak: Streak = { ...before, failures: before.failures + 1, last: failure.kind }
+  if (failure.kind === "shortage") return awaitResources(state, before, { at, failure, random })
+  const streak: Streak = { ...before, failures: before.failures + 1, last: failure.kind, shortages: 0 }
   if (failure.kind !== "transient" && failure.kind !== "session_lost") {
     return pursue({ ...state, streak }, { _tag: "Parked", failure })
   }
@@ -222,6 +225,18 @@ const fail = (state: State, { at, failure, random }: EventOf<"Lost">, uptime: nu
   return delay === 0
     ? pursue({ ...state, streak }, { _tag: "Pending", since: at })
     : pursue({ ...state, streak, timer }, { _tag: "Backoff", timer, until: at + delay, failure })
+}
+
+/** A shortage on our side says nothing about the server: it counts neither as a failure nor as a restart. */
+const awaitResources = (
+  state: State,
+  before: Streak,
+  { at, failure, random }: Pick<EventOf<"Lost">, "at" | "failure" | "random">
+): State => {
+  const timer = state.timer + 1
+  const shortages = before.shortages + 1
+  const until = at + RestartPolicy.shortageDelay(shortages, random)
+  return pursue({ ...state, timer, streak: { ...before, shortages } }, { _tag: "Backoff", timer, until, failure })
 }
 
 /** A link that ends without a word has failed in a way nobody foresaw. */

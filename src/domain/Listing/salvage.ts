@@ -4,6 +4,8 @@
  */
 import * as Predicate from "effect/Predicate"
 import type { Diagnostic } from "../Diagnostic.js"
+import { excerpt } from "../excerpt.js"
+import { isDeeper, maxDepth } from "../isDeeper.js"
 import { describeType, type Issue, render, renderAll } from "../Issue.js"
 import { type Checks, isComplete, withoutWrong } from "./check.js"
 
@@ -23,6 +25,9 @@ export interface Kind {
     readonly issue: (entry: Readonly<Record<string, unknown>>) => Issue | undefined
   }
 }
+
+/** Characters that the key which tells entries apart may have, such as a name or a URI. */
+export const maxIdLength = 8_192
 
 /** More diagnostics than this are only counted. */
 export const maxDiagnostics = 100
@@ -63,9 +68,18 @@ export const salvage = (
       leftOut(`malformed_${suffix}`, [{ path: [], expected: "an object", found: describeType(entry) }])
       continue
     }
+    if (isDeeper(entry, maxDepth)) {
+      leftOut("nested_too_deep", [{ path: [], expected: `at most ${maxDepth} levels`, found: "more" }])
+      continue
+    }
     const issues: Array<Issue> = []
     if (!isComplete(entry, required, (issue) => issues.push(issue))) {
       leftOut(`malformed_${suffix}`, issues)
+      continue
+    }
+    if ((entry[id] as string).length > maxIdLength) {
+      const found = `${(entry[id] as string).length}`
+      leftOut(`malformed_${suffix}`, [{ path: [id], expected: `at most ${maxIdLength} characters`, found }])
       continue
     }
     if (taken.has(entry[id])) {
@@ -91,5 +105,5 @@ export const salvage = (
 const nameOf = (entry: unknown, id: string): { readonly subject?: string } => {
   if (!Predicate.isRecord(entry)) return {}
   const name = [entry[id], entry.name].find(Predicate.isString)
-  return name === undefined ? {} : { subject: name }
+  return name === undefined ? {} : { subject: excerpt(name) }
 }

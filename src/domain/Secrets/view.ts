@@ -46,6 +46,12 @@ const encodings: ReadonlyArray<Encoding> = [
         : (jsonEscapes[kind] ?? kind)
     }
   },
+  // what a terminal does not show: colours, and characters without a width
+  {
+    pattern:
+      /\u001b\[[\d;:?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]/g,
+    decode: () => ""
+  },
   // base64 is often broken into lines
   { pattern: /(?<=[\w+/-])[ \t]*[\r\n]+[ \t]*(?=[\w+/=-])/g, decode: () => "" }
 ]
@@ -100,7 +106,7 @@ export const viewsOf = (text: string): ReadonlyArray<View> => {
     newest = newest
       .flatMap((view) => encodings.map((encoding) => undo(view, encoding)))
       .filter((view): view is View => view !== undefined && !seen.has(view.text) && seen.add(view.text) !== undefined)
-    views.push(...newest)
+    for (const view of newest) views.push(view)
   }
   return views
 }

@@ -168,8 +168,22 @@ export const OAuth = Schema.Union(
     ),
     callbackPort: key(Port, `The port of the callback listener. Default ${defaults.callbackPort}.`),
     clientMetadataUrl: key(HttpUrl, "A client ID metadata document."),
-    authorizationUrl: key(HttpUrl, "For servers that publish no metadata."),
-    tokenUrl: key(HttpUrl, "For servers that publish no metadata."),
+    authorizationUrl: key(
+      HttpUrl,
+      "The login page, for servers that publish no metadata. Beside a secret or a key, it is used whatever is published."
+    ),
+    tokenUrl: key(
+      HttpUrl,
+      "The token endpoint, for servers that publish no metadata. Beside a secret or a key, it is used whatever is published."
+    ),
+    issuer: key(
+      HttpUrl,
+      'The issuer identifier of the authorization server; any other is rejected. Default: the published one, else the origin of "authorizationUrl".'
+    ),
+    assumePkce: key(
+      Schema.Boolean,
+      "Log in although the published metadata does not mention PKCE with S256. Default false."
+    ),
     grant: key(
       Schema.Literal("authorization_code", "client_credentials"),
       'How a token is got: by a person, or by the client itself. Default "authorization_code".'
@@ -193,7 +207,19 @@ const shared = {
     Schema.Literal("overlap", "stop-first"),
     'Whether a changed server starts beside the old one. Default "overlap", "stop-first" for exclusive ones.'
   ),
-  catalogTtl: key(Millis, `Lists are fetched again after this. Default ${defaults.catalogTtl}.`)
+  catalogTtl: key(Millis, `Lists are fetched again after this. Default ${defaults.catalogTtl}.`),
+  listBudget: key(
+    PositiveCount,
+    `Bytes that all lists of the server may have together; a server that sends more fails. Default ${defaults.listBudget}.`
+  )
+}
+
+/** The same of remote servers only. */
+const sharedRemote = {
+  privateNetwork: key(
+    Schema.Boolean,
+    "The server's OAuth metadata may point to loopback or private addresses. Default false."
+  )
 }
 
 const common = {
@@ -233,7 +259,7 @@ export const Local = Schema.Struct({
   args: key(Schema.Array(TextInput), "Further arguments."),
   environment: key(TextRecord, "Environment variables of the process."),
   env: key(TextRecord, 'The same as "environment".'),
-  cwd: key(Name, "Working directory of the process. Default: where the supervisor runs."),
+  cwd: key(Name, "Working directory of the process. Default: depends on the layer that sets the command."),
   ...common
 }).annotations({ identifier: "LocalServer" })
 
@@ -252,6 +278,7 @@ export const Remote = Schema.Struct({
   headers: key(Headers, "Headers sent with every request."),
   oauth: key(OAuth, "Login: automatic unless false; an object for what cannot be found out automatically."),
   caFile: key(Name, "A file with the certificate authorities to trust for this server."),
+  ...sharedRemote,
   ...common
 }).annotations({ identifier: "RemoteServer" })
 
@@ -271,7 +298,7 @@ export const Switch = Schema.Struct({
  * @since 0.1.0
  * @category inputs
  */
-export const Defaults = Schema.Struct(shared).annotations({ identifier: "Defaults" })
+export const Defaults = Schema.Struct({ ...shared, ...sharedRemote }).annotations({ identifier: "Defaults" })
 
 /**
  * Whether an entry only switches a server of a lower layer: it says that it is on or off and nothing of what it is. Something

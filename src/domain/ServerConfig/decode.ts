@@ -157,14 +157,15 @@ const wrongType = (type: unknown): Issue => {
 const parse = <A, I>(
   server: string | undefined,
   schema: Schema.Schema<A, I>,
-  input: unknown
+  given: unknown
 ): Either.Either<{ readonly value: A; readonly warnings: ReadonlyArray<Diagnostic> }, InvalidConfig> => {
+  const { input, left } = withoutMany(schema, given)
   const strict = ParseResult.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })(input)
   if (Either.isRight(strict)) return Either.right({ value: strict.right, warnings: [] })
   const { issues, unknownKeys } = findingsOf(strict.left)
   const lenient = ParseResult.decodeUnknownEither(schema)(input)
   if (Either.isRight(lenient))
-    return Either.right({ value: lenient.right, warnings: unknownKeys.map(unknownKey(schema)) })
+    return Either.right({ value: lenient.right, warnings: [...unknownKeys.map(unknownKey(schema)), ...left] })
   const explained = issues.map((issue) => ({
     ...withoutValues(issue),
     ...defined({ hint: misspelling(issue, unknownKeys) })
@@ -188,6 +189,24 @@ const misspelling = ({ found, path }: Issue, unknownKeys: ReadonlyArray<Issue["p
 const insteadOf = (wanted: string, present: ReadonlyArray<string>): string | undefined => {
   const guess = nearest(wanted, present)
   return guess === undefined ? undefined : `"${guess}" looks like a misspelling of "${wanted}"`
+}
+
+const maxUnknownKeys = 1000
+
+/** The decoder takes time for each unknown key: of an entry with very many, the rest is counted and left out before. */
+const withoutMany = (
+  schema: Schema.Schema.All,
+  input: unknown
+): { readonly input: unknown; readonly left: ReadonlyArray<Diagnostic> } => {
+  const known = new Set(keysAt(schema.ast, []))
+  const unknown = keysOf(input).filter((key) => !known.has(key))
+  if (unknown.length <= maxUnknownKeys) return { input, left: [] }
+  const isLeft = new Set(unknown.slice(maxUnknownKeys))
+  const message = `and ${isLeft.size} more unknown keys`
+  return {
+    input: Object.fromEntries(Object.entries(input as object).filter(([key]) => !isLeft.has(key))),
+    left: [{ severity: "warning", code: "unknown_key", message }]
+  }
 }
 
 const unknownKey =

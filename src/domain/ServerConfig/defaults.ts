@@ -8,6 +8,8 @@ export const defaults = {
   /** A local server that crashes often is most likely broken; a remote one is most likely being repaired. */
   maxRestarts: { local: 5, remote: Number.POSITIVE_INFINITY },
   catalogTtl: 3_600_000,
+  /** Bytes. */
+  listBudget: 32 * 1024 * 1024,
   concurrency: Number.POSITIVE_INFINITY,
   callbackPort: 19_876
 } as const

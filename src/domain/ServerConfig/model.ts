@@ -30,6 +30,8 @@ const common = {
   /** `Infinity` is no limit. */
   concurrency: Schema.Number.pipe(Schema.positive()),
   catalogTtl: Millis,
+  /** Bytes that all lists together may have. */
+  listBudget: Schema.Int.pipe(Schema.positive()),
   timeout: Schema.Struct({ connect: Millis, list: Millis, call: Millis, total: Millis }),
   health: Schema.Union(Schema.Literal(false), Schema.Struct({ interval: Millis, timeout: Millis })),
   restart: RestartPolicy,
@@ -58,7 +60,7 @@ export const Local = Schema.TaggedStruct("Local", {
   args: Schema.Array(Text),
   environment: Schema.Record({ key: Schema.String, value: Secret }),
   inheritEnv: Schema.Boolean,
-  /** Absent is where the supervisor runs. */
+  /** Absent is the working directory of our own process. */
   cwd: Schema.optionalWith(Schema.String, { exact: true }),
   ...common
 }).annotations({ identifier: "Local" })
@@ -86,7 +88,11 @@ export const OAuthSettings = Schema.Struct({
   tokenUrl: Schema.optionalWith(Text, { exact: true }),
   grant: Schema.Literal("authorization_code", "client_credentials"),
   privateKeyPem: Schema.optionalWith(Secret, { exact: true }),
-  alg: Schema.optionalWith(Schema.String, { exact: true })
+  alg: Schema.optionalWith(Schema.String, { exact: true }),
+  /** How the authorization server names itself. Absent is what it publishes, else the origin of its addresses. */
+  issuer: Schema.optionalWith(Text, { exact: true }),
+  /** Whether a login begins although the metadata does not mention PKCE. Absent is false. */
+  assumePkce: Schema.optionalWith(Schema.Boolean, { exact: true })
 }).annotations({ identifier: "OAuthSettings" })
 
 /**
@@ -108,6 +114,8 @@ export const Remote = Schema.TaggedStruct("Remote", {
   headers: Schema.Record({ key: Schema.String, value: Secret }),
   /** `false` is never. */
   oauth: Schema.Union(Schema.Literal(false), OAuthSettings),
+  /** Whether the server's OAuth metadata may name addresses of this machine and of private networks. */
+  privateNetwork: Schema.Boolean,
   /** Absent is what the system trusts. */
   caFile: Schema.optionalWith(Schema.String, { exact: true }),
   ...common

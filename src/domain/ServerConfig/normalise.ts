@@ -11,7 +11,7 @@ import * as Input from "./Input.js"
 import type { Common, Local, OAuthSettings, Remote } from "./model.js"
 
 type Defaults = typeof Input.Defaults.Type
-type CommonInput = Omit<typeof Input.Remote.Type, "type" | "url" | "headers" | "oauth" | "caFile">
+type CommonInput = Omit<typeof Input.Remote.Type, "type" | "url" | "headers" | "oauth" | "caFile" | "privateNetwork">
 
 export const toLocal = (input: typeof Input.Local.Type, defaults: Defaults): Local => {
   const conceal = concealing(input.secrets)
@@ -35,19 +35,21 @@ export const toRemote = (input: typeof Input.Remote.Type, defaults: Defaults): R
   url: concealing(input.secrets)(input.url),
   headers: Record.map(input.headers ?? {}, redact),
   oauth: toOAuth(input.oauth ?? true, concealing(input.secrets)),
+  privateNetwork: input.privateNetwork ?? defaults.privateNetwork ?? false,
   ...defined({ caFile: input.caFile }),
   ...toCommon(input, defaults, builtIn.maxRestarts.remote)
 })
 
 const toOAuth = (input: typeof Input.OAuth.Type, conceal: (text: Text) => Text): OAuthSettings | false => {
   if (input === false) return false
-  const { alg, callbackPort, clientSecret, grant, privateKeyPem, scope, ...texts } = input === true ? {} : input
+  const { alg, assumePkce, callbackPort, clientSecret, grant, privateKeyPem, scope, ...texts } =
+    input === true ? {} : input
   return {
     callbackPort: callbackPort ?? builtIn.callbackPort,
     grant: grant ?? "authorization_code",
     ...Record.map(defined(texts) as Record<string, Text>, conceal),
     ...Record.map(defined({ clientSecret, privateKeyPem }) as Record<string, Text>, redact),
-    ...defined({ alg, scope })
+    ...defined({ alg, assumePkce, scope })
   }
 }
 
@@ -64,6 +66,7 @@ const toCommon = (input: CommonInput, defaults: Defaults, maxRestarts: number): 
     replace: input.replace ?? (exclusive ? "stop-first" : (defaults.replace ?? "overlap")),
     concurrency: input.concurrency ?? defaults.concurrency ?? builtIn.concurrency,
     catalogTtl: Input.toMillis(input.catalogTtl ?? defaults.catalogTtl ?? builtIn.catalogTtl),
+    listBudget: input.listBudget ?? defaults.listBudget ?? builtIn.listBudget,
     timeout: toTimeout(input.timeout, defaults.timeout),
     health: toHealth(input.health, defaults.health),
     restart: {

@@ -2,7 +2,7 @@
  * How every history ends: first all servers become good, and whatever may be connected has to be. Then the supervisor is
  * shut down, and nothing may be left of it.
  */
-import { Cause, Effect, Exit, Scope } from "effect"
+import { Cause, Effect, Exit, Fiber, Scope } from "effect"
 import type { ServerStatus } from "../../../src/index.js"
 import { checkCalls } from "./callLaw.js"
 import { attemptsOf, hasToldAll } from "./ledger.js"
@@ -130,4 +130,6 @@ export const shutDown = (world: World): void => {
     Exit.isSuccess(late) && show(Exit.mapError(late.value, ({ _tag }) => _tag)) === show(Exit.fail("SupervisorClosed")),
     () => `a call after the shutdown ends with ${show(late)}`
   )
+  // a root fiber that waits is held by Effect itself, and holds the whole world
+  simulation.run(Fiber.interrupt(world.journalReader))
 }

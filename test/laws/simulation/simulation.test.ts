@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { FastCheck as fc } from "effect"
+import { Effect, FastCheck as fc, Fiber } from "effect"
 import { runs } from "../runs.js"
 import { errorKinds } from "./faults.js"
 import { history } from "./history.js"
@@ -84,5 +84,18 @@ describe("the supervisor, whatever happens to its servers", () => {
     for (const each of fc.sample(history, { numRuns: 20, seed: 11 })) {
       assert.deepStrictEqual(run(each).journal(), run(each).journal())
     }
+  })
+
+  it("leaves no fiber of a finished history, so that memory does not grow with their number", () => {
+    const roots = () => Effect.runSync(Fiber.roots).length
+    const before = roots()
+    let left = 0
+    for (const each of fc.sample(history, { numRuns: 50, seed: 12 })) {
+      const coverage = new Map<string, number>()
+      run(each, { coverage })
+      // a server whose close never ends keeps its own fiber
+      if (coverage.has("never closed")) left += 2
+    }
+    assert.isAtMost(roots() - before, left)
   })
 })

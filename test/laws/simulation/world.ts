@@ -63,6 +63,8 @@ export interface World {
   readonly waitingBefore: number
   /** Those who read until the end. */
   readonly readers: ReadonlyArray<Fiber.RuntimeFiber<unknown, unknown>>
+  /** Reads the journal of the servers. It waits for ever, so the end of the history has to interrupt it. */
+  readonly journalReader: Fiber.RuntimeFiber<unknown, unknown>
   /** What was seen to be wrong, at a moment when nothing could be thrown. */
   readonly wrongs: Array<string>
   readonly met: (what: string) => void
@@ -115,7 +117,7 @@ export const build = (
   }
   const scripts = Object.fromEntries([...sites].map(([name, site]) => [name, () => behaviourOf(site, watch)]))
   const { connector, controls } = valueOf(simulation.run(FakeConnector.make(scripts)))
-  simulation.fork(
+  const journalReader = simulation.fork(
     controls.awaitEntry((entry) => {
       log(() => `${simulation.elapsed()}     ${FakeConnector.render(entry)}`)
       const wrong = note(ledger, entry, simulation.elapsed())
@@ -166,6 +168,7 @@ export const build = (
     news,
     waitingBefore,
     readers,
+    journalReader,
     wrongs,
     met,
     log

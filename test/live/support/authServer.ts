@@ -30,6 +30,8 @@ export interface Switches {
   /** Whether it says in its answers who it is (RFC 9207), and rightly. */
   iss: "off" | "on" | "wrong" | "missing"
   methods: ReadonlyArray<string> | undefined
+  /** What its description says besides, or instead; `undefined` leaves a field out. */
+  published: Readonly<Record<string, unknown>>
   scopes: ReadonlyArray<string> | undefined
   /** Seconds. */
   lifetime: number | undefined
@@ -118,6 +120,7 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       issuer: undefined,
       iss: "off",
       methods: undefined,
+      published: {},
       scopes: undefined,
       lifetime: 3600,
       refresh: "rotate",
@@ -151,7 +154,8 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       ...(switches.methods === undefined ? {} : { token_endpoint_auth_methods_supported: switches.methods }),
       ...(switches.scopes === undefined ? {} : { scopes_supported: switches.scopes }),
       ...(switches.cimd ? { client_id_metadata_document_supported: true } : {}),
-      ...(switches.iss === "off" ? {} : { authorization_response_iss_parameter_supported: true })
+      ...(switches.iss === "off" ? {} : { authorization_response_iss_parameter_supported: true }),
+      ...switches.published
     })
 
     const register = (body: string, response: ServerResponse) => {

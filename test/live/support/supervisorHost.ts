@@ -9,6 +9,8 @@ import * as McpSupervisor from "../../../src/McpSupervisor.js"
 
 export interface Task {
   readonly servers: NonNullable<McpSupervisor.Options["servers"]>
+  /** Whether the program has a guard. */
+  readonly guard?: boolean
   /** Those to wait for. */
   readonly settled: ReadonlyArray<string>
   /** Servers, tools and arguments to call. */
@@ -55,7 +57,10 @@ const program = Effect.gen(function* () {
   yield* say(Object.fromEntries((yield* supervisor.servers).map(({ name, status }) => [name, status.status])))
 }).pipe(
   Effect.provide(
-    Layer.provide(McpSupervisor.layerNode({ stateDir, servers: task.servers }), Logger.remove(Logger.defaultLogger))
+    Layer.provide(
+      McpSupervisor.layerNode({ stateDir, servers: task.servers, guard: task.guard }),
+      Logger.remove(Logger.defaultLogger)
+    )
   )
 )
 

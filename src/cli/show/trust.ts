@@ -1,0 +1,57 @@
+/**
+ * What is to be approved, as text for people. Characters that cannot be seen are escaped.
+ */
+import type { Review, ReviewedFile, ReviewedPart, ReviewedServer } from "../../config/ConfigFiles.js"
+import { escapeHidden } from "../../domain/hiddenCharacters.js"
+import type { Style } from "../style.js"
+
+export const reviewLines = ({ directory, files }: Review, style: Style): ReadonlyArray<string> => [
+  ...files.flatMap((file) => reviewedLines(file, style)),
+  ...(directory === undefined || directory.isTrusted
+    ? []
+    : [
+        style.bold(escapeHidden(directory.path)),
+        `  directory ${style.busy("new")}: your own servers that set no "cwd" run here`
+      ])
+]
+
+/** Whether there is anything in it that was not approved before. */
+export const isNews = ({ directory, files }: Review): boolean =>
+  directory?.isTrusted === false ||
+  files.some(
+    ({ entries, removed, settings }) =>
+      removed.length > 0 ||
+      entries.some(({ change }) => change !== "unchanged") ||
+      settings.some(({ change }) => change !== undefined)
+  )
+
+export const reviewedLines = (
+  { entries, file, removed, settings }: ReviewedFile,
+  style: Style
+): ReadonlyArray<string> => [
+  style.bold(escapeHidden(file)),
+  ...entries.flatMap((entry) => entryLines(entry, style)),
+  ...removed.map((name) => `  ${name} ${style.dim("removed")}`),
+  ...(settings.length === 0 ? [] : ["  settings", ...settings.flatMap((part) => partLines(part, style))])
+]
+
+const entryLines = ({ change, name, parts }: ReviewedServer, style: Style): ReadonlyArray<string> => [
+  `  ${style.bold(name)} ${change === "unchanged" ? style.dim(change) : style.busy(change)}`,
+  ...parts.flatMap((part) => partLines(part, style))
+]
+
+const width = 9
+
+const partLines = ({ before, change, label, text }: ReviewedPart, style: Style): ReadonlyArray<string> => {
+  const line = (sign: string, said: string) => `  ${sign} ${label.padEnd(width)} ${said}`
+  switch (change) {
+    case "added":
+      return [style.good(line("+", text ?? ""))]
+    case "removed":
+      return [style.bad(line("-", before ?? ""))]
+    case "changed":
+      return [style.bad(line("-", before ?? "")), style.good(line("+", text ?? ""))]
+    default:
+      return [line(" ", text ?? "")]
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Names that a server chose, as events show them: a server may put a secret of its config into the name of a tool.
+ */
+import * as Secrets from "../domain/Secrets.js"
+import { secrets, type ServerConfig } from "../domain/ServerConfig.js"
+
+/** Names that are remembered for each config. A call publishes an event, and scrubbing takes longer than looking up. */
+const maxRemembered = 1_000
+
+const scrubbers = new WeakMap<ServerConfig, (name: string) => string>()
+
+/** The name without the secrets of the server's config. */
+export const scrubName = (config: ServerConfig | undefined, name: string): string => {
+  if (config === undefined) return name
+  let scrub = scrubbers.get(config)
+  if (scrub === undefined) {
+    scrub = remembering(Secrets.scrub(secrets(config)))
+    scrubbers.set(config, scrub)
+  }
+  return scrub(name)
+}
+
+const remembering = (scrub: (name: string) => string) => {
+  const remembered = new Map<string, string>()
+  return (name: string): string => {
+    const known = remembered.get(name)
+    if (known !== undefined) return known
+    const scrubbed = scrub(name)
+    if (remembered.size < maxRemembered) remembered.set(name, scrubbed)
+    return scrubbed
+  }
+}

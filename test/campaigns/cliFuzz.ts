@@ -1,0 +1,70 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { machine } from "../hostile/machine.js"
+import { newMark } from "../hostile/observe.js"
+import { awaitNoProcess, processesWith } from "../hostile/surface.js"
+import { type Campaign, counted } from "./campaign.js"
+import { worker } from "./support.js"
+
+/** Commands that end by themselves. */
+const commands =
+  `list status add remove enable disable connect disconnect restart reload test tools call resources read prompts
+  prompt auth logout debug logs events stop config import trust completions help nonsense`.split(/\s+/)
+
+const words = [
+  "",
+  " ",
+  "\u202e",
+  "x".repeat(5_000),
+  "[".repeat(2_000),
+  ...`a b nothing a/echo a_echo - -- é __proto__ ../.. / {} {"tag":"x"} { [] null "text" bash zsh cursor list global project
+    --help --json --standalone --nonsense --config --cwd --state-dir --url http://127.0.0.1:9/ --command true --env K=V
+    --header H=V --scope k=v = 0 -1 1e9`.split(/\s+/)
+]
+
+const isJson = (text: string) => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const cliFuzz: Campaign = {
+  name: "cli-fuzz",
+  guarantee:
+    "Any command line ends with an exit code from 0 to 3, prints valid JSON with --json, and never a stack trace.",
+  run: async ({ log, random, size }) => {
+    const total = size === "large" ? 300 : 24
+    const mark = newMark()
+    const here = machine("cli")
+    const directory = join(here.directory, "config", "mcp-supervisor")
+    mkdirSync(directory, { recursive: true })
+    const config = JSON.stringify({ mcp: { a: worker(mark), b: { ...worker(mark), enabled: false } } })
+    const violations: Array<string> = []
+    const codes = new Map<number | null, number>()
+    const one = async () => {
+      const line = [random.pick(commands), ...Array.from({ length: random.between(0, 4) }, () => random.pick(words))]
+      if (random.chance(0.5)) line.push("--json")
+      writeFileSync(join(directory, "config.json"), config)
+      const shown = line.map((word) => JSON.stringify(word.slice(0, 40))).join(" ")
+      log(shown)
+      const { code, signal, stderr, stdout } = await here.run(line, { limit: 40_000 })
+      codes.set(code, (codes.get(code) ?? 0) + 1)
+      if (code === null || code > 3) violations.push(`${shown}: ended with ${code ?? signal}`)
+      if (/\n\s+at \S+ \(?\S+:\d+:\d+|please report/.test(stderr + stdout)) violations.push(`${shown}: a stack trace`)
+      const isAsked = line.includes("--json") && !line.includes("--help") && !line.includes("--")
+      if (isAsked && code === 0 && stdout.trim() !== "" && !["completions", "help"].includes(line[0]!))
+        if (!isJson(stdout) && !stdout.trim().split("\n").every(isJson)) violations.push(`${shown}: no JSON`)
+    }
+    for (let count = 0; count < total; count += 4) await Promise.all([one(), one(), one(), one()])
+    await here.run(["stop"])
+    const left = await awaitNoProcess(mark, 5_000)
+    if (left.length > 0) violations.push(`${left.length} processes are left`)
+    for (const pid of processesWith(mark)) process.kill(pid, "SIGKILL")
+    here.remove()
+    const figures = Object.fromEntries([...codes].sort().map(([code, count]) => [`exit ${code}`, count]))
+    return { figures: { commands: total, ...figures }, violations: counted(violations) }
+  }
+}

@@ -1,0 +1,56 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, TestClock } from "effect"
+import * as FirstOutcomes from "../../src/cli/firstOutcomes.js"
+import { FakeConnector } from "../../src/testing/Testing.js"
+import { notFound, passed, refused, remote, settle, supervise } from "../supervision/support.js"
+
+describe("the first outcomes of servers that a command starts", () => {
+  it.scoped(
+    "are shown ten seconds later at the latest, and what is still connecting is said to be so (breaker 5)",
+    () =>
+      Effect.gen(function* () {
+        const hanging = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`h${index}`, remote]))
+        const { supervisor } = yield* supervise(
+          { servers: { a: remote, ...hanging } },
+          { scripts: { a: FakeConnector.open() } }
+        )
+        const notes: Array<string> = []
+        const { all } = FirstOutcomes.make(supervisor, (line) => Effect.sync(() => void notes.push(line)))
+        const waiting = yield* Effect.fork(all)
+        yield* passed("9 seconds")
+        assert.strictEqual((yield* Fiber.poll(waiting))._tag, "None")
+        yield* passed("1 seconds")
+        const shown = yield* Fiber.join(waiting)
+        assert.deepStrictEqual(
+          shown.map(({ status }) => status.status),
+          ["connected", ...Object.keys(hanging).map(() => "connecting")]
+        )
+        assert.deepStrictEqual(notes, [
+          "h0, h1, h2, h3, h4 and 2 more are still connecting after 10 s; this shows what there is"
+        ])
+      })
+  )
+
+  it.scoped("are those of the first attempts, also of one that is required and tried again (breaker 5)", () =>
+    Effect.gen(function* () {
+      const { controls, supervisor } = yield* supervise(
+        { servers: { a: { ...remote, required: true }, b: remote } },
+        { scripts: { a: [FakeConnector.fail(refused()), FakeConnector.fail(refused()), FakeConnector.byHand] } }
+      )
+      const notes: Array<string> = []
+      const outcomes = FirstOutcomes.make(supervisor, (line) => Effect.sync(() => void notes.push(line)))
+      assert.strictEqual((yield* outcomes.one("a")).status.status, "failed")
+      const all = yield* Effect.fork(outcomes.all)
+      yield* passed("2 seconds")
+      assert.strictEqual((yield* supervisor.server("a")).status.status, "connecting")
+      yield* Effect.flatMap(controls.awaitAttempt("b"), (attempt) => attempt.fail(notFound("b")))
+      yield* settle
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(
+        (yield* Fiber.join(all)).map(({ status }) => status.status),
+        ["failed", "failed"]
+      )
+      assert.deepStrictEqual(notes, [])
+    })
+  )
+})

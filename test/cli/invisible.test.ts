@@ -1,0 +1,51 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck } from "effect"
+import { revealHidden } from "../../src/cli/invisible.js"
+import { plain } from "../../src/cli/style.js"
+import { harmless, oneLine, visible } from "../../src/cli/table.js"
+
+describe("hidden characters", () => {
+  it("shows bidirectional, zero-width and tag characters as code points (security L6)", () => {
+    assert.strictEqual(oneLine("git\u202ebuh"), "git<U+202E>buh")
+    assert.strictEqual(oneLine("a\u2066b\u200bc\u{e0041}d\ufeffe"), "a<U+2066>b<U+200B>c<U+E0041>d<U+FEFF>e")
+    assert.strictEqual(harmless("pass\u200dword\n\u061cx\u2028y", plain), "pass<U+200D>word\n<U+061C>x<U+2028>y")
+    assert.strictEqual(revealHidden("x\u3164\u115f\u034f\u2800"), "x<U+3164><U+115F><U+034F><U+2800>")
+  })
+
+  it("shows bytes that are smuggled in variation selectors (security L6)", () => {
+    assert.strictEqual(revealHidden("a\ufe01\u{e0101}"), "a<U+FE01><U+E0101>")
+    assert.strictEqual(revealHidden("🙂\ufe0f\u{e0101}\u{e0102}"), "🙂\ufe0f<U+E0101><U+E0102>")
+  })
+
+  it("leaves emoji sequences as they are", () => {
+    for (const text of ["👩‍👩‍👧", "❤️", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "1️⃣", "👍🏽", "🏳️‍🌈", "☺︎"]) assert.strictEqual(revealHidden(text), text)
+  })
+
+  it("leaves ordinary scripts as they are", () => {
+    for (const text of [
+      "نمی‌خواهم",
+      "क्‍ष",
+      "ශ්‍රී",
+      "עברית",
+      "日本語",
+      "葛\u{e0100}",
+      "Ελληνικά",
+      "ไทย",
+      "한국어",
+      "\u0601١٢"
+    ]) {
+      assert.strictEqual(revealHidden(text), text)
+    }
+  })
+
+  it("keeps JSON exact while it shows no hidden character", () => {
+    FastCheck.assert(
+      FastCheck.property(FastCheck.string({ unit: "binary" }), (text) => {
+        const shown = visible(JSON.stringify({ text }))
+        assert.deepStrictEqual(JSON.parse(shown), { text })
+        assert.strictEqual(revealHidden(shown), shown)
+      })
+    )
+    assert.strictEqual(visible(JSON.stringify("a\u202e\u{e0041}")), `"a\\u202e\\udb40\\udc41"`)
+  })
+})

@@ -1,0 +1,114 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { ConfigFiles } from "../../src/index.js"
+import { type Machine, onMachine } from "./support.js"
+
+const entries = (count: number, prefix = "s") =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, { command: "x" }]))
+
+const document = (count: number, more: object = {}) => JSON.stringify({ mcp: entries(count), ...more })
+
+const namesOf = ({ desired }: ConfigFiles.Loaded) => Object.keys(desired.servers ?? {})
+
+const tooMany = ({ diagnostics }: ConfigFiles.Loaded) => diagnostics.filter(({ code }) => code === "too_many_servers")
+
+const projectFile = (machine: Machine, text: string) => machine.write("mcp-supervisor.json", text)
+
+describe("the number of servers in one file", () => {
+  onMachine(
+    "is limited: the first 1,000 are used, and one diagnostic names file, count and key (security M1)",
+    (machine) =>
+      Effect.gen(function* () {
+        const file = machine.write(machine.globalFile(), document(1003))
+        const loaded = yield* ConfigFiles.load(machine.host)
+        assert.deepStrictEqual(namesOf(loaded), Object.keys(entries(1000)))
+        assert.deepInclude(tooMany(loaded), {
+          severity: "warning",
+          code: "too_many_servers",
+          message: '3 of the 1003 servers in this file are left out: "maxServers" allows 1000',
+          path: [],
+          file,
+          line: 1,
+          column: 1
+        })
+        assert.lengthOf(tooMany(loaded), 1)
+      })
+  )
+
+  onMachine("is limited by maxServers for every file, of all layers the highest decides (security M1)", (machine) =>
+    Effect.gen(function* () {
+      machine.write(machine.globalFile(), document(5, { maxServers: 3 }))
+      assert.deepStrictEqual(namesOf(yield* ConfigFiles.load(machine.host)), ["s0", "s1", "s2"])
+      const file = machine.write("more.json", JSON.stringify({ mcp: entries(4, "t"), maxServers: 2 }))
+      const loaded = yield* ConfigFiles.load({ ...machine.host, files: [file] })
+      assert.deepStrictEqual(namesOf(loaded), ["s0", "s1", "t0", "t1"])
+      assert.lengthOf(tooMany(loaded), 2)
+      machine.write(machine.globalFile(), document(1200, { maxServers: 1100 }))
+      assert.lengthOf(namesOf(yield* ConfigFiles.load(machine.host)), 1100)
+    })
+  )
+
+  onMachine("is 200 where the file is not trusted, and the file cannot raise it (security M1, breaker 4)", (machine) =>
+    Effect.gen(function* () {
+      const file = projectFile(machine, document(250, { maxServers: 5000 }))
+      const before = yield* ConfigFiles.load(machine.host)
+      assert.deepStrictEqual(namesOf(before), Object.keys(entries(200)))
+      assert.lengthOf(before.layers.find(({ name }) => name === file)!.untrusted, 200)
+      const [diagnostic, ...more] = tooMany(before)
+      assert.lengthOf(more, 0)
+      assert.strictEqual(diagnostic!.file, file)
+      assert.include(diagnostic!.message, "50 of the 250 servers")
+      assert.include(diagnostic!.message, '"maxServers"')
+      yield* ConfigFiles.trust(machine.host)
+      const after = yield* ConfigFiles.load(machine.host)
+      assert.lengthOf(namesOf(after), 250)
+      assert.lengthOf(tooMany(after), 0)
+    })
+  )
+
+  onMachine(
+    "a maxServers of the user's own does not raise it for a file that is not trusted (security M1)",
+    (machine) =>
+      Effect.gen(function* () {
+        machine.write(machine.globalFile(), '{ "maxServers": 5000 }')
+        projectFile(machine, document(250))
+        assert.lengthOf(namesOf(yield* ConfigFiles.load(machine.host)), 200)
+      })
+  )
+
+  onMachine("approved servers stay when others are added before them (security M1)", (machine) =>
+    Effect.gen(function* () {
+      projectFile(machine, document(3))
+      yield* ConfigFiles.trust(machine.host)
+      projectFile(machine, JSON.stringify({ mcp: { ...entries(300, "new"), ...entries(3) } }))
+      const { desired } = yield* ConfigFiles.load(machine.host)
+      const names = Object.keys(desired.servers ?? {})
+      assert.lengthOf(names, 203)
+      assert.deepStrictEqual(
+        names.filter((name) => !desired.untrusted?.includes(name)),
+        ["s0", "s1", "s2"]
+      )
+    })
+  )
+
+  for (const wrong of [0, -1, 1.5, 10_001, '"many"', "null"]) {
+    onMachine(`maxServers of ${wrong} is an error with its place`, (machine) =>
+      Effect.gen(function* () {
+        const file = machine.write(machine.globalFile(), `{ "maxServers": ${wrong} }`)
+        const error = yield* Effect.flip(ConfigFiles.load(machine.host))
+        assert.include(error.message, `${file}:1:17: maxServers: expected a whole number from 1 to 10000`)
+      })
+    )
+  }
+
+  onMachine("200,000 of them in a file that is not trusted are one diagnostic (breaker 4)", (machine) =>
+    Effect.gen(function* () {
+      const many = Array.from({ length: 200_000 }, (_, index) => `"${index.toString(36)}":{"url":"x"}`)
+      projectFile(machine, `{"mcp":{${many.join(",")}}}`)
+      const loaded = yield* ConfigFiles.load(machine.host)
+      assert.lengthOf(namesOf(loaded), 200)
+      assert.include(tooMany(loaded)[0]!.message, "199800 of the 200000 servers")
+      assert.isBelow(loaded.diagnostics.length, 5)
+    })
+  )
+})

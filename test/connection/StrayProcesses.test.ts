@@ -1,0 +1,49 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, TestClock } from "effect"
+import * as StrayProcesses from "../../src/connection/StrayProcesses.js"
+import type { Row } from "../../src/connection/taggedProcesses.js"
+
+const stray = (pid: number, run: string, child: string): Row => ({ pid, group: pid, run, child, guards: undefined })
+
+/** A system whose processes change between two looks. */
+const system = (...looks: ReadonlyArray<ReadonlyArray<Row>>) => {
+  const asked: Array<ReadonlyArray<string>> = []
+  const strays = StrayProcesses.make((runs) =>
+    Effect.sync(() => {
+      asked.push([...runs])
+      return looks[asked.length - 1] ?? []
+    }).pipe(Effect.delay("10 millis"))
+  )
+  return { asked, strays }
+}
+
+describe("StrayProcesses", () => {
+  it.effect(
+    "looks once for all servers that end together, and leaves most of the time to everything else (security L2)",
+    () =>
+      Effect.gen(function* () {
+        const { asked, strays } = system([stray(30, "a", "1")], [stray(31, "a", "2"), stray(32, "b", "9")])
+        const find = (run: string, child: string) => Effect.fork(strays.find({ run, child }, 20))
+        const first = yield* find("a", "1")
+        yield* TestClock.adjust("10 millis")
+        assert.deepStrictEqual(yield* Fiber.join(first), [30])
+        // these begin after the first look: its answer may be too old for them
+        const later = yield* Effect.all([find("a", "2"), find("a", "3"), find("b", "9")])
+        yield* TestClock.adjust("49 millis")
+        assert.strictEqual(asked.length, 1)
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(asked.length, 2)
+        assert.deepStrictEqual(yield* Fiber.join(Fiber.all(later)), [[31], [], [32]])
+        assert.deepStrictEqual(asked, [["a"], ["a", "b"]])
+      })
+  )
+
+  it.effect("finds nothing where environments cannot be seen (security L2)", () =>
+    Effect.gen(function* () {
+      const strays = StrayProcesses.make(() => Effect.fail("hidden"))
+      const finding = yield* Effect.fork(strays.find({ run: "a", child: "1" }, 20))
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(yield* Fiber.join(finding), [])
+    })
+  )
+})

@@ -1,0 +1,13 @@
+import { assert, describe, it } from "@effect/vitest"
+import { excerpt } from "../../src/domain/excerpt.js"
+
+describe("an excerpt", () => {
+  it("is the text itself up to 200 characters", () => {
+    assert.strictEqual(excerpt("a".repeat(200)), "a".repeat(200))
+  })
+
+  it("of a longer text is its beginning and its length, without half a character (breaker 10)", () => {
+    assert.strictEqual(excerpt("a".repeat(100_000)), `${"a".repeat(200)}… (100000 characters)`)
+    assert.strictEqual(excerpt(`${"a".repeat(199)}😀${"b".repeat(9)}`), `${"a".repeat(199)}… (210 characters)`)
+  })
+})

@@ -1,0 +1,162 @@
+import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, HashMap, Layer, Logger, Scope, Exit } from "effect"
+import * as Connector from "../../../src/connection/Connector.js"
+import * as ShellProcessGuard from "../../../src/connection/ShellProcessGuard.js"
+import { guardsOf, mark, processesCarrying } from "../support/marked.js"
+import { program } from "../support/program.js"
+import { connect, eventually, faulty } from "../support/session.js"
+import type { Task } from "../support/supervisorHost.js"
+
+const directory = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "guard-"))),
+  (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+)
+
+/** A process that ignores SIGTERM. */
+const stubborn = `sh -c 'trap "" TERM; exec sleep 300'`
+
+const server = (...flags: ReadonlyArray<string>) => `exec "${process.execPath}" "${faulty}" ${flags.join(" ")}`
+
+/** Servers of all kinds that do not end by themselves, and how many processes each has. */
+const kinds = {
+  direct: [server("ignore-eof", "ignore-term"), 1],
+  grandchild: [`${stubborn} & ${server("ignore-eof", "ignore-term")}`, 2],
+  session: [`setsid ${stubborn} & ${server("ignore-eof")}`, 2],
+  sessionInSession: [`setsid sh -c 'setsid sleep 300 & exec sleep 300' & ${server("ignore-eof", "ignore-term")}`, 3],
+  orphaned: [`(${stubborn} &) ; ${server()}`, 2]
+} as const
+
+const entriesOf = (value: string) =>
+  Object.fromEntries(
+    Object.entries(kinds).map(([name, [line]]) => [
+      name,
+      { command: ["sh", "-c", line], environment: { TEST_MARK: value } }
+    ])
+  )
+
+const processes = Object.values(kinds).reduce((sum, [, count]) => sum + count, 0)
+
+/** A program with a supervisor, whose servers run. */
+const startHost = (task: Task) =>
+  Effect.gen(function* () {
+    const path = yield* directory
+    const file = join(path, "task.json")
+    writeFileSync(file, JSON.stringify(task))
+    return yield* program("./supervisorHost.ts", path, file)
+  })
+
+const started = (task: Task) => Effect.tap(startHost(task), (host) => host.line((line) => line.startsWith("{")))
+
+/** Kills the program, and gives the time until nothing that carries the mark is left, nor a guard. */
+const afterKill = (pid: number, value: string) => {
+  const guards = guardsOf(pid)
+  process.kill(pid, "SIGKILL")
+  return Effect.timed(
+    eventually(() => processesCarrying(`TEST_MARK=${value}`).length === 0 && guardsOf(pid).length === 0)
+  ).pipe(Effect.map(([took]) => ({ guards, took: Duration.toMillis(took) })))
+}
+
+describe.concurrent("a supervisor that is killed", () => {
+  it.scopedLive("leaves no process, whatever its servers ignore and wherever their children went (guard)", () =>
+    Effect.gen(function* () {
+      const value = yield* mark("killed")
+      const other = yield* mark("bystander")
+      const host = yield* started({ servers: entriesOf(value), settled: Object.keys(kinds) })
+      const bystander = yield* started({ servers: { it: entriesOf(other).direct! }, settled: ["it"] })
+      yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length === processes)
+      const { guards, took } = yield* afterKill(host.child.pid!, value)
+      assert.strictEqual(guards.length, 1)
+      // a bound for a loaded machine; the promise is 3 seconds
+      assert.isBelow(took, 10_000)
+      assert.strictEqual(processesCarrying(`TEST_MARK=${other}`).length, 1)
+      assert.strictEqual(guardsOf(bystander.child.pid).length, 1)
+    })
+  )
+
+  it.scopedLive("leaves no process that was still starting (guard)", () =>
+    Effect.gen(function* () {
+      const value = yield* mark("starting")
+      const command = ["sh", "-c", `${stubborn} & setsid ${stubborn} & ${server("hang", "ignore-eof", "ignore-term")}`]
+      const environment = { TEST_MARK: value }
+      const servers = Object.fromEntries(Array.from({ length: 4 }, (_, each) => [`s${each}`, { command, environment }]))
+      const host = yield* startHost({ servers, settled: Object.keys(servers) })
+      // as soon as there is any process, while the others are being started
+      yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length > 0)
+      yield* afterKill(host.child.pid!, value)
+    })
+  )
+
+  it.scopedLive("is cleaned up after by a guard that replaced a killed one (guard)", () =>
+    Effect.gen(function* () {
+      const value = yield* mark("replaced")
+      const host = yield* started({ servers: { it: entriesOf(value).grandchild! }, settled: ["it"] })
+      const [first] = guardsOf(host.child.pid)
+      process.kill(first!, "SIGKILL")
+      yield* eventually(() => guardsOf(host.child.pid).some((pid) => pid !== first))
+      yield* afterKill(host.child.pid!, value)
+    })
+  )
+
+  it.scopedLive("has no guard if its option says so (guard)", () =>
+    Effect.gen(function* () {
+      const value = yield* mark("unguarded")
+      const host = yield* started({ servers: { it: entriesOf(value).direct! }, settled: ["it"], guard: false })
+      assert.deepStrictEqual(guardsOf(host.child.pid), [])
+    })
+  )
+})
+
+describe("the guard", () => {
+  const guarded = Layer.provide(Connector.layer(), ShellProcessGuard.layer)
+
+  it.scopedLive("holds nothing of its supervisor, outlives its terminal, and ends with it in order (guard)", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(guarded, scope)
+      assert.deepStrictEqual(guardsOf(process.pid), [])
+      const kept = () => process.getActiveResourcesInfo().filter((kind) => kind === "ProcessWrap").length
+      const before = kept()
+      const value = yield* mark("orderly")
+      yield* Effect.gen(function* () {
+        yield* connect({ command: ["sh", "-c", server()], environment: { TEST_MARK: value } })
+        // the server only
+        assert.strictEqual(kept(), before + 1)
+        const [pid, ...more] = guardsOf(process.pid)
+        assert.deepStrictEqual(more, [])
+        for (const descriptor of [1, 2]) assert.strictEqual(readlinkSync(`/proc/${pid}/fd/${descriptor}`), "/dev/null")
+        assert.strictEqual(readlinkSync(`/proc/${pid}/cwd`), "/")
+        for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.kill(pid!, signal)
+        yield* connect({ command: ["sh", "-c", server()], environment: { TEST_MARK: value } })
+        assert.deepStrictEqual(guardsOf(process.pid), [pid!])
+      }).pipe(Effect.scoped, Effect.provide(context))
+      assert.strictEqual(guardsOf(process.pid).length, 1)
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(guardsOf(process.pid), [])
+    })
+  )
+
+  it.scopedLive("is replaced and reported when it is killed (guard)", () =>
+    Effect.gen(function* () {
+      const lines: Array<object> = []
+      const logger = Logger.make(({ annotations, logLevel, message }) => {
+        lines.push({
+          level: logLevel.label,
+          message: String(message),
+          ...Object.fromEntries(HashMap.toEntries(annotations))
+        })
+      })
+      const value = yield* mark("reported")
+      yield* Effect.gen(function* () {
+        yield* connect({ command: ["sh", "-c", server()], environment: { TEST_MARK: value } })
+        const [first] = guardsOf(process.pid)
+        process.kill(first!, "SIGKILL")
+        yield* eventually(() => guardsOf(process.pid).some((pid) => pid !== first))
+      }).pipe(Effect.scoped, Effect.provide(Layer.provide(guarded, Logger.replace(Logger.defaultLogger, logger))))
+      assert.deepStrictEqual(lines, [{ level: "WARN", message: "mcp.guard.restarted", ended: "SIGKILL" }])
+      assert.deepStrictEqual(guardsOf(process.pid), [])
+    })
+  )
+})

@@ -1,0 +1,36 @@
+/** Processes of a test by an entry of their environment: descendants are found wherever they went. */
+import { readdirSync, readFileSync } from "node:fs"
+import { Effect } from "effect"
+
+const read = (file: string): string => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return ""
+  }
+}
+
+/** The processes that were started with this entry (`NAME=value`) and have not ended. */
+export const processesCarrying = (entry: string): ReadonlyArray<number> =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && read(`/proc/${name}/environ`).split("\0").includes(entry))
+    .filter((name) => !/^\d+ \(.*\) Z/s.test(read(`/proc/${name}/stat`)))
+    .map(Number)
+    .filter((pid) => pid !== process.pid)
+
+/** The command line of a process, or nothing if it has ended. */
+export const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`)
+
+/** The guard processes of a supervisor. */
+export const guardsOf = (supervisor: number | undefined): ReadonlyArray<number> =>
+  processesCarrying(`MCP_SUPERVISOR_GUARD=${supervisor}`)
+
+/** A mark for the servers of one test. Whatever carries it is killed when the test is over. */
+export const mark = (name: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => `${name}-${process.pid}-${performance.now()}`),
+    (value) =>
+      Effect.sync(() => {
+        for (const pid of processesCarrying(`TEST_MARK=${value}`)) process.kill(pid, "SIGKILL")
+      })
+  )

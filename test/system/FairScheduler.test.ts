@@ -1,0 +1,79 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import * as FairScheduler from "../../src/system/FairScheduler.js"
+
+const scheduled = <A>(effect: Effect.Effect<A>, slice?: number) =>
+  Effect.promise(() =>
+    Effect.runPromise(Fiber.join(Effect.runFork(effect, { scheduler: FairScheduler.make({ slice }) })))
+  )
+
+/** Keeps the thread busy. */
+const work = (ms: number) =>
+  Effect.sync(() => {
+    const end = performance.now() + ms
+    while (performance.now() < end);
+  })
+
+describe("FairScheduler", () => {
+  it.live("lets the event loop turn while many fibers are busy (breaker 4)", () =>
+    Effect.gen(function* () {
+      let turns = 0
+      let isDone = false
+      const turn = () => {
+        turns += 1
+        if (!isDone) setImmediate(turn)
+      }
+      setImmediate(turn)
+      const busy = Effect.repeatN(Effect.zipRight(work(1), Effect.yieldNow()), 9)
+      yield* scheduled(Effect.forEach(Array.from({ length: 30 }), () => busy, { concurrency: "unbounded" }))
+      isDone = true
+      // 300 ms of work in slices of 5 ms
+      assert.isAbove(turns, 15)
+    })
+  )
+
+  it.live("interrupts the work of one fiber that never waits (breaker 4)", () =>
+    Effect.gen(function* () {
+      let turns = 0
+      const turn = () => {
+        turns += 1
+        if (turns < 1000) setImmediate(turn)
+      }
+      setImmediate(turn)
+      yield* scheduled(Effect.forEach(Array.from({ length: 600 }), () => work(0.2), { discard: true }))
+      assert.isAbove(turns, 5)
+    })
+  )
+
+  it.live("runs fibers in their order, those of a lower priority number first", () =>
+    Effect.gen(function* () {
+      const order: Array<string> = []
+      const step = (name: string, priority: number) =>
+        Effect.yieldNow({ priority }).pipe(
+          Effect.zipRight(work(2)),
+          Effect.zipRight(Effect.sync(() => void order.push(name)))
+        )
+      const names = Array.from({ length: 20 }, (_, index) => `f${index}`)
+      yield* scheduled(
+        Effect.all([...names.map((name) => step(name, 1)), step("first", 0)], { concurrency: "unbounded" }),
+        3
+      )
+      assert.deepStrictEqual(order, ["first", ...names])
+    })
+  )
+
+  it.live("keeps thousands of waiting tasks, each of which runs once", () =>
+    Effect.gen(function* () {
+      let ran = 0
+      const count = Effect.zipRight(
+        Effect.yieldNow(),
+        Effect.sync(() => void (ran += 1))
+      )
+      yield* scheduled(
+        Effect.forEach(Array.from({ length: 20_000 }), () => count, { concurrency: "unbounded" }),
+        1
+      )
+      assert.strictEqual(ran, 20_000)
+    })
+  )
+})
