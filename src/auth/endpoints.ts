@@ -36,7 +36,10 @@ export const fixedBy = (settings: OAuthSettings): Fixed | undefined => {
 export const isWithin = ({ origins }: Fixed, url: unknown): url is string =>
   typeof url === "string" && URL.canParse(url) && origins.includes(new URL(url).origin)
 
-/** Which authorization server is asked to describe itself. None where the config fixes everything and the server names another one. */
+/**
+ * Which authorization server is asked to describe itself: the configured issuer, else one that the server names. None where the
+ * config fixes everything and the server names another one.
+ */
 export const describedBy = (
   settings: OAuthSettings,
   serverUrl: string,
@@ -45,7 +48,27 @@ export const describedBy = (
 ): string | undefined => {
   const fixed = fixedBy(settings)
   if (fixed === undefined) return named[0] ?? new URL("/", serverUrl).href
-  return named.find((url) => isWithin(fixed, url)) ?? (fixed.isComplete ? undefined : `${fixed.origins[0]}/`)
+  const issuers = settings.issuer === undefined ? named : [reveal(settings.issuer), ...named]
+  return issuers.find((url) => isWithin(fixed, url)) ?? (fixed.isComplete ? undefined : `${fixed.origins[0]}/`)
+}
+
+/**
+ * Whether metadata is that of the authorization server whose endpoints the config fixes. One origin can serve several of them,
+ * such as the tenants of an identity provider, and the server could name another one.
+ */
+export const isDescriptionOf = (
+  { authorization, token }: Fixed,
+  metadata: { readonly authorization_endpoint?: unknown; readonly token_endpoint?: unknown }
+): boolean => isPublished(authorization, metadata.authorization_endpoint) && isPublished(token, metadata.token_endpoint)
+
+const isPublished = (configured: string | undefined, published: unknown): boolean =>
+  configured === undefined || (typeof published === "string" && placeOf(published) === placeOf(configured))
+
+/** A URL without its query: the config may add parameters. */
+const placeOf = (url: string): string | undefined => {
+  if (!URL.canParse(url)) return undefined
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
 }
 
 /** Fails where the secret of the config would go to another endpoint than the config says: a login may be older than that. */

@@ -16,7 +16,7 @@ import { defined } from "../domain/defined.js"
 import { reveal } from "../domain/Secrets.js"
 import type { OAuthSettings } from "../domain/ServerConfig.js"
 import type { Discovery } from "./Credential.js"
-import { describedBy, type Fixed, fixedBy, isSameIssuer, isWithin } from "./endpoints.js"
+import { describedBy, type Fixed, fixedBy, isDescriptionOf, isSameIssuer, isWithin } from "./endpoints.js"
 import { classify, type OAuthFailure, refused } from "./OAuthFailure.js"
 
 interface Options {
@@ -82,7 +82,7 @@ const findNamed = async (
   return { authorizationServerUrl, metadata: found, issuer }
 }
 
-/** Only what is published at the origin of the configured endpoints is read, and no other endpoint is taken from it. */
+/** Metadata counts only if it publishes the configured endpoints, and no endpoint of another origin is taken from it. */
 const findWithin = async (
   fetch: FetchLike,
   fixed: Fixed,
@@ -90,18 +90,19 @@ const findWithin = async (
   named: ReadonlyArray<string> | undefined
 ): Promise<Found> => {
   const url = describedBy(settings, serverUrl, named)
-  const found =
+  const described =
     url === undefined
       ? undefined
       : await describeServer(fetch, url).catch((error) => {
           if (fixed.isComplete) return undefined
           throw error
         })
+  const found = described !== undefined && isDescriptionOf(fixed, described) ? described : undefined
   if (found !== undefined) assertIssuer(settings, found.issuer)
   const { authorization_endpoint, registration_endpoint: _, token_endpoint, ...rest } = found ?? fromSettings(settings)
   const within = (endpoint: unknown) => (isWithin(fixed, endpoint) ? endpoint : undefined)
   return {
-    authorizationServerUrl: url ?? `${fixed.origins[0]}/`,
+    authorizationServerUrl: found === undefined || url === undefined ? `${fixed.origins[0]}/` : url,
     issuer: found?.issuer ?? expectedIssuer(settings) ?? fixed.origins[0],
     metadata: {
       ...rest,

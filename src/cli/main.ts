@@ -75,9 +75,10 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
         )
         return 1
       }
-      const { HOME: home = "" } = process.env
-      if (home !== "" && !isAbsolute(home) && process.platform !== "win32") {
-        stderr.write(`HOME is ignored because it is not an absolute path: ${JSON.stringify(excerpt(home))}\n`)
+      for (const name of absoluteVariables) {
+        const value = process.env[name] ?? ""
+        if (value === "" || isAbsolute(value)) continue
+        stderr.write(`${name} is ignored because it is not an absolute path: ${JSON.stringify(excerpt(value))}\n`)
       }
       const body = command === "list" && input.json === true ? await quickList(input) : undefined
       if (body !== undefined) {
@@ -89,6 +90,9 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
     }
   }
 }
+
+/** Variables that name a directory, and that count only if they are absolute. */
+const absoluteVariables = ["MCP_SUPERVISOR_STATE_DIR", ...(process.platform === "win32" ? [] : ["HOME"])]
 
 const hasWorkingDirectory = (): boolean => {
   try {

@@ -4,7 +4,7 @@
 import { posix, win32 } from "node:path"
 
 /**
- * The directory that the environment names (`MCP_SUPERVISOR_STATE_DIR`), else the one of this program among the user's data
+ * The directory that the environment names (`MCP_SUPERVISOR_STATE_DIR`, an absolute path), else the one of this program among the user's data
  * (`XDG_DATA_HOME`), else where the platform keeps such data.
  */
 export const defaultStateDir = (
@@ -20,7 +20,8 @@ export const defaultStateDir = (
     return found
   }
   const { LOCALAPPDATA = "", MCP_SUPERVISOR_STATE_DIR = "", XDG_DATA_HOME = "" } = env
-  if (MCP_SUPERVISOR_STATE_DIR !== "") return MCP_SUPERVISOR_STATE_DIR
+  // a relative one would lead into the project, whose author could have put approvals there
+  if (isAbsolute(MCP_SUPERVISOR_STATE_DIR)) return MCP_SUPERVISOR_STATE_DIR
   // the specification has relative ones ignored
   if (isAbsolute(XDG_DATA_HOME)) return join(XDG_DATA_HOME, own)
   if (platform === "darwin") return join(home(), "Library", "Application Support", own)

@@ -48,13 +48,17 @@ const administrator = 0
 
 const othersWrite = 0o022
 
+/** Whether a path belongs to another user who is not the administrator. */
+export const isOthers = (uid: number, user: number | undefined = currentUser()): boolean =>
+  user !== undefined && uid !== user && uid !== administrator
+
 /** Why the owner or the mode make a path unsafe, if they do. */
 export const unsafeOwner = (
   { mode, uid }: Pick<Stats, "mode" | "uid">,
   user: number | undefined = currentUser()
 ): "NOT_OWNED" | "WRITABLE_BY_OTHERS" | undefined => {
   if (user === undefined) return undefined
-  if (uid !== user && uid !== administrator) return "NOT_OWNED"
+  if (isOthers(uid, user)) return "NOT_OWNED"
   return (mode & othersWrite) === 0 ? undefined : "WRITABLE_BY_OTHERS"
 }
 

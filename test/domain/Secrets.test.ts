@@ -51,7 +51,16 @@ describe("scrub", () => {
       "\u200b",
       "\u2060",
       "\ufeff",
-      "\u00ad"
+      "\u00ad",
+      "\ufe0f",
+      "\u{e01f5}",
+      "\u{e0041}",
+      "\u202e",
+      "\u2066",
+      "\u034f",
+      "\u0000",
+      "\u0008",
+      "\u009b31m"
     ]) {
       const shown = clean(`a hunter2${between}-hunter2 b`)
       assert.notInclude(shown, "hunter2", JSON.stringify(between))

@@ -16,6 +16,7 @@ describe("defaultStateDir", () => {
     ["linux", { XDG_DATA_HOME: "" }, "/home/ada", "/home/ada/.local/share/mcp-supervisor"],
     ["linux", { MCP_SUPERVISOR_STATE_DIR: "/state", XDG_DATA_HOME: "/data" }, "/home/ada", "/state"],
     ["win32", { MCP_SUPERVISOR_STATE_DIR: "E:\\state" }, "C:\\Users\\ada", "E:\\state"],
+    ["linux", { MCP_SUPERVISOR_STATE_DIR: ".state" }, "/home/ada", "/home/ada/.local/share/mcp-supervisor"],
     ["linux", { MCP_SUPERVISOR_STATE_DIR: "" }, "/home/ada", "/home/ada/.local/share/mcp-supervisor"]
   ] as const
   for (const [platform, env, home, expected] of rows) {

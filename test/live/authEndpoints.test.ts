@@ -125,6 +125,34 @@ describe.concurrent("endpoints that are configured beside a secret", () => {
     )
   }
 
+  for (const given of ["authorizationUrl", "tokenUrl", "both"] as const) {
+    live(
+      `with ${given}, another tenant of the same origin gets neither the person nor the secret (security M5)`,
+      Effect.gen(function* () {
+        const idp = yield* authServer()
+        idp.clients.set("mine", { clientId: "mine", secret: "CORPSECRET", redirectUris: undefined })
+        const { authorizationUrl, tokenUrl } = {
+          authorizationUrl: `${idp.url}/corp/authorize`,
+          tokenUrl: `${idp.url}/corp/token`
+        }
+        const keys =
+          given === "both" ? { authorizationUrl, tokenUrl } : { [given]: { authorizationUrl, tokenUrl }[given] }
+        // the metadata of the idp is that of the other tenant: its endpoints are /authorize and /token
+        const oauth = { clientId: "mine", clientSecret: "CORPSECRET", ...keys }
+        const { auth, entry } = yield* world({ oauth: () => oauth })
+        const begun = yield* Effect.either(auth.startLogin("it"))
+        assert.strictEqual(begun._tag, given === "both" ? "Right" : "Left")
+        if (begun._tag === "Right") {
+          assert.strictEqual(new URL(begun.right.authorizationUrl).pathname, "/corp/authorize")
+          const there = `http://127.0.0.1:${entry.oauth.callbackPort}/mcp/oauth/callback`
+          yield* Effect.either(auth.finishLogin("it", `${there}?code=mine&state=${begun.right.state}`))
+          assert.lengthOf(idp.asked("/corp/token"), 1)
+        } else assert.deepInclude(begun.left, { reason: "incompatible_server" })
+        assert.deepStrictEqual(idp.asked("/token"), [])
+      })
+    )
+  }
+
   live(
     "get no refresh token of a login that was made elsewhere, and elsewhere gets no secret (security M5)",
     Effect.gen(function* () {

@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync
 } from "node:fs"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Redacted } from "effect"
 import * as ControlToken from "../../src/control/ControlToken.js"
@@ -79,6 +79,64 @@ describe.concurrent("a state directory that another user can write", () => {
     lchownSync(here.stateDir, stranger, stranger)
     assert.include((await here.run(["list"])).stderr, "belongs to user")
     assert.isFalse(ran())
+  })
+
+  it("is refused if another user can write a directory on the way to it, unless that is sticky (security M7)", async () => {
+    const { here, ran } = await approvedPlace()
+    const parent = dirname(here.stateDir)
+    chmodSync(parent, 0o777)
+    const { code, stderr } = await here.run(["list"])
+    assert.strictEqual(code, 1)
+    assert.include(stderr, `the state directory ${here.stateDir} is not safe: ${parent} can be written by other users`)
+    assert.include(stderr, `chmod go-w ${parent}`)
+    assert.isFalse(ran())
+    chmodSync(parent, 0o1777)
+    await here.run(["list"])
+    assert.isTrue(ran())
+  })
+
+  it("may be below a directory that the user's own group can write (security M7)", async () => {
+    const { here, ran } = await approvedPlace()
+    chmodSync(dirname(here.stateDir), 0o775)
+    await here.run(["list"])
+    assert.isTrue(ran())
+  })
+
+  it.runIf(isRoot)("is refused behind a link or below a directory of another user (security M7)", async () => {
+    const { here, ran } = await approvedPlace()
+    const parent = dirname(here.stateDir)
+    const link = join(here.directory, "link")
+    symlinkSync(parent, link)
+    lchownSync(link, stranger, stranger)
+    const behindLink = await here.run(["list", "--state-dir", join(link, basename(here.stateDir))])
+    assert.include(behindLink.stderr, `${link} belongs to user ${stranger}, not to you`)
+    chownSync(parent, stranger, stranger)
+    assert.include((await here.run(["list"])).stderr, `${parent} belongs to user ${stranger}, not to you`)
+    assert.isFalse(ran())
+  })
+
+  it("is refused if a directory in it is a link, or can be written by other users (security M7, L5)", async () => {
+    const { here, ran } = await approvedPlace()
+    const catalog = join(here.stateDir, "catalog")
+    rmSync(catalog, { recursive: true, force: true })
+    const elsewhere = join(here.directory, "elsewhere")
+    mkdirSync(elsewhere)
+    symlinkSync(elsewhere, catalog)
+    const linked = await here.run(["list"])
+    assert.strictEqual(linked.code, 1)
+    assert.include(linked.stderr, `${catalog} is a symbolic link`)
+    rmSync(catalog)
+    mkdirSync(catalog)
+    chmodSync(catalog, 0o777)
+    assert.include((await here.run(["list"])).stderr, `chmod go-w ${catalog}`)
+    assert.isFalse(ran())
+  })
+
+  it("is not taken from a relative variable, which would lead into the project (security M7)", async () => {
+    const { here } = await approvedPlace()
+    const { stderr } = await here.run(["list"], { env: { MCP_SUPERVISOR_STATE_DIR: ".state" } })
+    assert.include(stderr, "MCP_SUPERVISOR_STATE_DIR is ignored because it is not an absolute path")
+    assert.isFalse(existsSync(join(here.project, ".state")))
   })
 
   it("fails the layer of a program (security M7)", async () => {

@@ -30,6 +30,17 @@ const decodePercent = (encoded: string): string | undefined => {
   }
 }
 
+/** What a terminal does not show: colours, links, control characters, and characters without a width. */
+const notShown = new RegExp(
+  [
+    String.raw`(?:\u001b\[|\u009b)[\d;:?]*[ -/]*[@-~]`,
+    String.raw`(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)`,
+    String.raw`[\p{Default_Ignorable_Code_Point}\p{Cf}]`,
+    String.raw`(?![\t\n\r])\p{Cc}`
+  ].join("|"),
+  "gu"
+)
+
 const encodings: ReadonlyArray<Encoding> = [
   { pattern: percentEncoded, decode: decodePercent },
   {
@@ -46,12 +57,7 @@ const encodings: ReadonlyArray<Encoding> = [
         : (jsonEscapes[kind] ?? kind)
     }
   },
-  // what a terminal does not show: colours, and characters without a width
-  {
-    pattern:
-      /\u001b\[[\d;:?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]/g,
-    decode: () => ""
-  },
+  { pattern: notShown, decode: () => "" },
   // base64 is often broken into lines
   { pattern: /(?<=[\w+/-])[ \t]*[\r\n]+[ \t]*(?=[\w+/=-])/g, decode: () => "" }
 ]
