@@ -17,8 +17,29 @@ describe("hidden characters", () => {
     assert.strictEqual(revealHidden("🙂\ufe0f\u{e0101}\u{e0102}"), "🙂\ufe0f<U+E0101><U+E0102>")
   })
 
+  it("shows ignorable characters that are not assigned yet (security L6)", () => {
+    assert.strictEqual(
+      revealHidden("a\u2065b\ufff0c\u{e0002}d\u{e01f0}e\u{e0fff}"),
+      "a<U+2065>b<U+FFF0>c<U+E0002>d<U+E01F0>e<U+E0FFF>"
+    )
+  })
+
+  it("shows selectors behind digits that are no keycap (security L6)", () => {
+    assert.strictEqual(revealHidden("1\ufe0f2\ufe0e#\ufe0f*\ufe0f"), "1<U+FE0F>2<U+FE0E>#<U+FE0F>*<U+FE0F>")
+    assert.strictEqual(revealHidden("1\u200d☺"), "1<U+200D>☺")
+    assert.strictEqual(revealHidden("#\ufe0f\u20e3 1\u20e3"), "#\ufe0f\u20e3 1\u20e3")
+  })
+
+  it("shows bytes that are smuggled in the selectors of ideographs, one each (security L6)", () => {
+    assert.strictEqual(
+      revealHidden("漢\u{e0101}字\u{e0102}漢\u{e0103}字\ufe01"),
+      "漢\u{e0101}字<U+E0102>漢<U+E0103>字<U+FE01>"
+    )
+    assert.strictEqual(revealHidden("葛\u{e0100}城と葛\u{e0101}"), "葛\u{e0100}城と葛\u{e0101}")
+  })
+
   it("leaves emoji sequences as they are", () => {
-    for (const text of ["👩‍👩‍👧", "❤️", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "1️⃣", "👍🏽", "🏳️‍🌈", "☺︎"]) assert.strictEqual(revealHidden(text), text)
+    for (const text of ["👩‍👩‍👧", "❤️", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "1️⃣", "#⃣", "👍🏽", "👁️‍🗨️", "🏋🏽‍♂️", "🏳️‍🌈", "☺︎"]) assert.strictEqual(revealHidden(text), text)
   })
 
   it("leaves ordinary scripts as they are", () => {
