@@ -3,6 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { AddressRefused } from "../connection/OutboundGuard.js"
+import { isLoopback } from "../domain/NetworkAddress.js"
 import { reveal } from "../domain/Secrets.js"
 import type { OAuthSettings } from "../domain/ServerConfig.js"
 import type { Discovery, Pending } from "./Credential.js"
@@ -168,12 +169,9 @@ const checkEndpoint = (name: "authorization" | "token" | "registration", url: st
     if (refusal !== undefined) yield* ofRefusedAddress(refusal)
   })
 
+/** Of the addresses `127.…`, the SDK sends credentials to the first only. */
 const isEncrypted = ({ hostname, protocol }: URL): boolean =>
-  protocol === "https:" || (protocol === "http:" && isLoopback(hostname))
-
-/** As the SDK sees it. */
-export const isLoopback = (hostname: string): boolean =>
-  ["localhost", "127.0.0.1", "[::1]"].includes(hostname) || hostname.endsWith(".localhost")
+  protocol === "https:" || (protocol === "http:" && isLoopback(hostname) && !/^127\.(?!0\.0\.1$)/.test(hostname))
 
 // --- who answers ----------------------------------------------------------------------------------------------------
 

@@ -2,13 +2,13 @@
  * `list --json` of a running supervisor, in one request and without anything that takes time to load. Where there is any doubt
  * about who runs and for whom, there is no answer here, and the command goes the long way.
  */
-import { statSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
 import { surroundings } from "../config/Host.js"
 import { describe, same, type Sources } from "../config/sources.js"
 import { revision } from "../control/revision.js"
-import { readOwnSync, unsafeOwner } from "../system/ownership.js"
+import { assertSafeDirectory } from "../system/directoryOwnership.js"
+import { readOwnSync } from "../system/ownership.js"
 
 export const listed = async (input: Readonly<Record<string, unknown>>): Promise<string | undefined> => {
   if (input.standalone === true) return undefined
@@ -19,7 +19,7 @@ export const listed = async (input: Readonly<Record<string, unknown>>): Promise<
       readonly stateDir?: string
     }
     const where = surroundings({ cwd, files: config, stateDir })
-    if (unsafeOwner(statSync(where.stateDir)) !== undefined) return undefined
+    assertSafeDirectory(where.stateDir)
     const daemon = JSON.parse(readOwnSync(join(where.stateDir, "daemon.json"))) as Daemon
     if (daemon.version !== 1 || daemon.api !== revision || daemon.socket === undefined || daemon.isEnding)
       return undefined

@@ -11,6 +11,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import type { Issue } from "../domain/Issue.js"
+import { isLoopback } from "../domain/NetworkAddress.js"
 import * as StateFile from "../system/stateFile.js"
 import * as Content from "./Content.js"
 import * as Files from "./files.js"
@@ -58,8 +59,7 @@ export const addressOf = ({ env }: Pick<Surroundings, "env">): Option.Option<str
   return Option.some(url.href)
 }
 
-const isLocal = ({ hostname, protocol }: URL): boolean =>
-  protocol === "http:" && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+const isLocal = ({ hostname, protocol }: URL): boolean => protocol === "http:" && isLoopback(hostname)
 
 /** What is known of the document without a request. */
 export interface Known {

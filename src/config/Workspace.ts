@@ -35,5 +35,6 @@ export const workspaceFolder = (layer: Layer, workspace: Workspace): string | un
   return workspace.isTrusted || isOfProject ? workspace.directory : undefined
 }
 
-const isWithin = (directory: string, path: string): boolean =>
+/** Whether a path is a directory, or lies in it. Both are real paths. */
+export const isWithin = (directory: string, path: string): boolean =>
   path === directory || path.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`)

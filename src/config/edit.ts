@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import { defined } from "../domain/defined.js"
 import { EditRefused, type InvalidConfig, ServerExists, ServerNotFound } from "../domain/Errors.js"
 import { nearest } from "../domain/nearest.js"
+import { replace } from "../system/wholeFile.js"
 import { type Change, change } from "./change.js"
 import { checkedEntry } from "./checkedEntry.js"
 import * as Content from "./Content.js"
@@ -220,7 +221,7 @@ export const write = (
         ({ issues, reason }) => new EditRefused({ file: target.file, reason, issues })
       )
       const backup = before === undefined || after === before ? undefined : join(stateDir, "backups", backupName(file))
-      if (backup !== undefined) yield* Effect.mapError(Files.write(backup, before!, 0o600), notKept)
+      if (backup !== undefined) yield* Effect.mapError(replace(backup, before!, { durable: true }), notKept)
       // an editor may have saved it in the meantime
       if ((yield* readNow) !== before) return undefined
       if (after !== before) yield* Effect.mapError(Files.write(file, after, target.mode), notWritten)

@@ -4,6 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import { type Dispatcher, EnvHttpProxyAgent, request } from "undici"
+import { noProxy } from "../system/noProxy.js"
 import { codeOf } from "../system/wholeFile.js"
 
 export type Fetched =
@@ -27,14 +28,11 @@ const maxRedirects = 5
 /** Longer validators are not kept. */
 const maxEtag = 1024
 
-const loopback = ["localhost", "127.0.0.1", "[::1]", "::1"]
-
 /** Fails with the reason, in words for a person. */
 export const fetchDocument = (url: string, options: FetchOptions): Effect.Effect<Fetched, string> =>
   Effect.tryPromise({
     try: async (signal) => {
-      const noProxy = [process.env.no_proxy || process.env.NO_PROXY || "", ...loopback].join(",")
-      const dispatcher = new EnvHttpProxyAgent({ noProxy })
+      const dispatcher = new EnvHttpProxyAgent({ noProxy: noProxy() })
       try {
         return await follow(new URL(url), options, { dispatcher, signal }, maxRedirects)
       } finally {

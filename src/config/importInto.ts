@@ -2,7 +2,7 @@
  * Which file an imported server is written to. What a project's file declares stays with the project and stays untrusted: only
  * `trust` lets it run.
  */
-import { dirname, join, sep } from "node:path"
+import { dirname, join } from "node:path"
 import * as Effect from "effect/Effect"
 import { EditRefused, type InvalidConfig, ServerExists } from "../domain/Errors.js"
 import { checkedEntry } from "./checkedEntry.js"
@@ -14,6 +14,7 @@ import type { ImportedServer } from "./importFrom.js"
 import * as Layer from "./Layer.js"
 import { load, type Snapshot } from "./load.js"
 import { candidates } from "./locations.js"
+import { isWithin } from "./Workspace.js"
 
 /**
  * @since 0.1.0
@@ -128,7 +129,7 @@ const staysUntrusted = (
   Effect.gen(function* () {
     const refuse = (reason: string) => new EditRefused({ file, reason, issues: [] })
     const [real, directory] = yield* Effect.all([Files.realPath(file), Files.realPath(project)])
-    if (!real.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`))
+    if (!isWithin(directory, real))
       return yield* refuse("it is a link to a file outside of the project")
     const trusted = [
       ...candidates(surroundings, []).map(({ path }) => path),

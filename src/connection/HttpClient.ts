@@ -11,6 +11,7 @@ import type * as Scope from "effect/Scope"
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool as UndiciPool } from "undici"
 import { type ConnectionError, NetworkFailed } from "../domain/Errors.js"
 import type { Policy } from "../domain/NetworkAddress.js"
+import { noProxy, proxyVariable } from "../system/noProxy.js"
 import { withinBudget } from "./budget.js"
 import { endWhenRead } from "./endWhenRead.js"
 import type { Flow } from "./Intake.js"
@@ -75,9 +76,6 @@ export const tracked = (client: HttpClient): HttpClient & { readonly abortAll: (
     }
   }
 }
-
-/** What is on this machine is not behind a proxy. */
-const loopback = ["localhost", "127.0.0.1", "[::1]"]
 
 /** How often in a row a server may send us elsewhere on itself. */
 const maxRedirects = 5
@@ -182,19 +180,17 @@ const makeAgent = (
     requestTls: tls,
     httpProxy: proxyIn("HTTP_PROXY"),
     httpsProxy: proxyIn("HTTPS_PROXY"),
-    noProxy: [variable("NO_PROXY"), ...loopback].join(",")
+    noProxy: noProxy()
   })
 }
 
-const variable = (name: string): string => process.env[name.toLowerCase()] || process.env[name] || ""
-
 /** Many write only host and port. */
 const proxyIn = (name: string): string => {
-  const proxy = variable(name)
+  const proxy = proxyVariable(name)
   return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`
 }
 
-const hasProxy = (): boolean => variable("HTTP_PROXY") !== "" || variable("HTTPS_PROXY") !== ""
+const hasProxy = (): boolean => proxyVariable("HTTP_PROXY") !== "" || proxyVariable("HTTPS_PROXY") !== ""
 
 const badProxy = (server: string): NetworkFailed =>
   new NetworkFailed({

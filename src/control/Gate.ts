@@ -2,6 +2,7 @@
  * Who may come in: decided by the head of a request alone, before its body is read.
  */
 import { isIP } from "node:net"
+import * as NetworkAddress from "../domain/NetworkAddress.js"
 import { Forbidden, Unauthorized } from "./ControlError.js"
 
 export interface Policy {
@@ -64,9 +65,9 @@ export const hostnameOf = (host: string | undefined): string | undefined => {
 const isSame = (origin: string, host: string | undefined): boolean =>
   origin === `http://${host}` || origin === `https://${host}`
 
-/** The names of this machine that nobody else can answer to. */
+/** The names of this machine that no other machine can answer to. A resolver may look for those below `localhost` elsewhere. */
 export const isLoopback = (hostname: string): boolean =>
-  hostname === "localhost" || hostname === "::1" || (isIP(hostname) === 4 && hostname.startsWith("127."))
+  NetworkAddress.isLoopback(hostname) && !hostname.endsWith(".localhost")
 
 /**
  * The names we answer to. A page on the internet can give a name of its own our address, but it cannot make us known by a

@@ -77,6 +77,15 @@ export const zoneOfHost = (hostname: string): Zone | undefined => {
   return !host.includes(".") || privateSuffix.test(host) ? "private" : undefined
 }
 
+/**
+ * Whether a host, with or without the brackets of a URL, is reached from this machine alone. The zone says less: `0.0.0.0` leads
+ * to this machine, but what listens there is reached from everywhere.
+ */
+export const isLoopback = (hostname: string): boolean => {
+  const host = hostname.toLowerCase().replace(/^\[|\]$/g, "")
+  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
 /** The zone of an IPv4 or IPv6 address. What cannot be read counts as this machine. */
 export const zoneOfAddress = (address: string): Zone => {
   const plain = address.replace(/%.*$/s, "")

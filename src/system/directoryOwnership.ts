@@ -5,7 +5,6 @@
 import { lstatSync, readlinkSync, type Stats } from "node:fs"
 import { dirname, join, parse, resolve, sep } from "node:path"
 import { isOthers, rejectUnsafe, type Unsafe, UnsafePath, unsafeOwner } from "./ownership.js"
-import { codeOf } from "./wholeFile.js"
 
 /** More links than any system follows. */
 const maxLinks = 40
@@ -59,7 +58,7 @@ const statsOf = (path: string): Stats | undefined => {
   try {
     return lstatSync(path)
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
     throw error
   }
 }

@@ -27,6 +27,7 @@ describe("who may come in", () => {
       "evil.test",
       "127.0.0.1.evil.test",
       "localhost.evil.test",
+      "evil.localhost",
       "evil.test:7444",
       "10.0.0.1",
       "127.evil"

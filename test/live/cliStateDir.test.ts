@@ -7,6 +7,7 @@ import {
   lchownSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -139,6 +140,21 @@ describe.concurrent("a state directory that another user can write", () => {
     assert.isFalse(existsSync(join(here.project, ".state")))
   })
 
+  it.runIf(isRoot)("is refused by the short way of list --json, too, also behind a link (security M7)", async () => {
+    const here = await newPlace()
+    here.configure({ greet })
+    assert.strictEqual((await here.run(["start", "--port", "0"])).code, 0)
+    const elsewhere = join(here.directory, "linked")
+    symlinkSync(here.stateDir, elsewhere)
+    assert.strictEqual((await here.run(["list", "--json", "--state-dir", elsewhere])).code, 0)
+    lchownSync(elsewhere, stranger, stranger)
+    const refused = await here.run(["list", "--json", "--state-dir", elsewhere])
+    assert.strictEqual(refused.code, 1, refused.stdout)
+    assert.strictEqual(refused.stdout, "")
+    assert.include(refused.stderr, "belongs to user")
+    rmSync(elsewhere)
+  })
+
   it("fails the layer of a program (security M7)", async () => {
     const here = await newPlace()
     mkdirSync(here.stateDir, { recursive: true })
@@ -174,6 +190,30 @@ describe.concurrent("a file of the state directory", () => {
     chmodSync(file, 0o644)
     assert.strictEqual((await here.run(["trust", "--yes"])).code, 0)
     assert.strictEqual(lstatSync(file).mode & 0o777, 0o600)
+  })
+
+  it("has the mode 0600 if it is a copy of a config file, and a link in its place is replaced (security L5)", async () => {
+    const here = await newPlace()
+    here.configure({ greet: { ...greet, env: { TOKEN: "sk-1234567890abcdef" } } })
+    const backups = join(here.stateDir, "backups")
+    const changed = async (name: string) => {
+      const { code, stderr } = await here.run(["add", name, "--", "true"])
+      assert.strictEqual(code, 0, stderr)
+      const [file, ...others] = readdirSync(backups)
+      assert.deepStrictEqual(others, [])
+      const found = lstatSync(join(backups, file!))
+      assert.deepStrictEqual([found.isFile(), found.mode & 0o777], [true, 0o600])
+      return join(backups, file!)
+    }
+    const file = await changed("a")
+    chmodSync(file, 0o644)
+    await changed("b")
+    const victim = join(here.directory, "victim")
+    writeFileSync(victim, "before", { mode: 0o644 })
+    rmSync(file)
+    symlinkSync(victim, file)
+    await changed("c")
+    assert.strictEqual(readFileSync(victim, "utf8"), "before")
   })
 
   it.runIf(isRoot)("is no token if another user owns it (security M7)", async () => {
