@@ -305,12 +305,13 @@ export const trust = (options: TrustOptions = {}): Effect.Effect<Trust.Review, E
   Effect.flatMap(review(options), ({ approve, review }) => Effect.as(approve, review))
 
 /**
- * Takes back every approval of a project's file; without one, of all files of the project and of its directory.
+ * Takes back every approval of a project's file; without one, of all files of the project and of its directory. Gives the real
+ * paths of the files and the directory that were approved.
  *
  * @since 0.1.0
  * @category trust
  */
-export const distrust = (options: TrustOptions = {}): Effect.Effect<void, EditRefused> =>
+export const distrust = (options: TrustOptions = {}): Effect.Effect<ReadonlyArray<string>, EditRefused> =>
   Effect.suspend(() => Trust.distrust(surroundings(options), absoluteFile(options)))
 
 const absoluteFile = ({ file, ...host }: Host & { readonly file?: string | undefined }): string | undefined =>

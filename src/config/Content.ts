@@ -33,9 +33,9 @@ const serverKeys = ["mcp_servers", "servers", "mcpServers", "mcp"] as const
 const mostServers = 10_000
 
 /** What a text says, or why it is of no use as a whole. A bad entry costs its own server only, and is found out later. */
-export const read = (layer: Layer, text: Text): Either.Either<Content, ReadonlyArray<Issue>> =>
+export const read = (layer: Layer, text: Text, options?: ReadOptions): Either.Either<Content, ReadonlyArray<Issue>> =>
   Either.flatMap(parse(text, layer), ({ duplicates, tree }) =>
-    Either.map(ofTree(layer, tree), (content) => ({
+    Either.map(ofTree(layer, tree, options), (content) => ({
       ...content,
       diagnostics: [
         ...duplicates.map((origin) =>
@@ -50,7 +50,16 @@ export const read = (layer: Layer, text: Text): Either.Either<Content, ReadonlyA
     }))
   )
 
-export const ofTree = (layer: Layer, tree: Tree.Tree): Either.Either<Content, ReadonlyArray<Issue>> => {
+export interface ReadOptions {
+  /** Whether servers whose names cannot be seen are left out. Defaults to true for a layer that needs trust. */
+  readonly onlyVisibleNames?: boolean | undefined
+}
+
+export const ofTree = (
+  layer: Layer,
+  tree: Tree.Tree,
+  { onlyVisibleNames = needsTrust(layer) }: ReadOptions = {}
+): Either.Either<Content, ReadonlyArray<Issue>> => {
   if (!Tree.isBranch(tree)) return Either.left([wrong(tree, "an object")])
   const issues: Array<Issue> = []
   const diagnostics: Array<Diagnostic> = []
@@ -60,7 +69,7 @@ export const ofTree = (layer: Layer, tree: Tree.Tree): Either.Either<Content, Re
   for (const key of serverKeys) {
     for (const [name, value] of serversUnder(tree, key, issues)) {
       // it would be shown to the person who is asked to approve it
-      if (needsTrust(layer) && hasHidden(name)) {
+      if (onlyVisibleNames && hasHidden(name)) {
         unreadable.push([name, value])
         continue
       }

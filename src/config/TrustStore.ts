@@ -1,7 +1,8 @@
 /**
  * Which entries of project files, and which directories, the user has approved: `trust.json` in the state directory. An approval
  * is a hash with a key of its own (`trust.key`). It is for one entry of one real file and the directory that the entry runs in,
- * and it ends with any change. Beside the hash stands what was shown, to show later what changed; it decides nothing.
+ * and it ends with any change. Beside it stands a hash of each part, to show later which parts changed. No text of an entry is kept:
+ * it may be a secret.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { join } from "node:path"
@@ -17,15 +18,15 @@ import * as Tree from "./Tree.js"
 import { withLock } from "./lock.js"
 import { projectDirectoryOf } from "./Workspace.js"
 
-/** Approvals of version 1 did not cover the directory: they hold no longer. */
-const version = 2
+/** Approvals of version 1 did not cover the directory, version 2 kept texts beside the hashes: they hold no longer. */
+const version = 3
 
 const keyVersion = 1
 
 const Approved = Schema.Struct({
   hash: Schema.String,
-  /** What was shown, by the part of the entry. */
-  parts: Schema.Record({ key: Schema.String, value: Schema.Struct({ hash: Schema.String, text: Schema.String }) })
+  /** A hash of each part of the entry, by its label. */
+  parts: Schema.Record({ key: Schema.String, value: Schema.String })
 })
 
 const Approval = Schema.Struct({
@@ -66,12 +67,12 @@ export interface Trust {
   readonly directory: (path: string) => boolean
   /** The servers of a file that were approved last. */
   readonly names: (file: string) => ReadonlyArray<string>
-  /** What was shown when an entry was approved last, or the settings of a file. */
+  /** The parts of an entry when it was approved last, or of the settings of a file. */
   readonly before: (file: string, name: string | undefined) => Before | undefined
 }
 
 export interface Before {
-  readonly texts: ReadonlyMap<string, string>
+  readonly labels: ReadonlySet<string>
   /** Whether a part says exactly what it said then. */
   readonly isSame: (part: Part) => boolean
 }
@@ -99,8 +100,8 @@ const trustOf = (key: string, { directories, files }: Approvals): Trust => {
       const approved = name === undefined ? own(files, file)?.settings : server(file, name)
       if (approved === undefined) return undefined
       return {
-        texts: new Map(Object.entries(approved.parts).map(([label, { text }]) => [label, text])),
-        isSame: (part) => own(approved.parts, part.label)?.hash === partHash(key, file, name, part)
+        labels: new Set(Object.keys(approved.parts)),
+        isSame: (part) => own(approved.parts, part.label) === partHash(key, file, name, part)
       }
     }
   }
@@ -133,9 +134,7 @@ const approved = (
   parts: ReadonlyArray<Part>
 ): typeof Approved.Type => ({
   hash: whole,
-  parts: Object.fromEntries(
-    parts.map((part) => [part.label, { hash: partHash(key, file, name, part), text: part.kept }])
-  )
+  parts: Object.fromEntries(parts.map((part) => [part.label, partHash(key, file, name, part)]))
 })
 
 const settingsHash = (key: string, file: string, { settings }: Content): string =>
@@ -188,7 +187,7 @@ export const approve = (
           ...Object.entries(before?.servers ?? {}).filter(([name]) => content.servers.has(name)),
           ...servers.map((name) => {
             const whole = serverHash(key, file, content, name)
-            return [name, approved(key, file, name, whole, entryParts(file, content, name))] as const
+            return [name, approved(key, file, name, whole, partsIn(file, content, name))] as const
           })
         ]),
         settings: settings
@@ -203,15 +202,29 @@ export const approve = (
     })
   })
 
-/** Takes back all approvals of files and directories, by their real paths. Fails where there are none to take back. */
-export const revoke = (stateDir: string, paths: ReadonlyArray<string>): Effect.Effect<void, string> =>
-  change(stateDir, (_key, { directories, files }) => {
+const partsIn = (file: string, { servers }: Content, name: string): ReadonlyArray<Part> => {
+  const entry = servers.get(name)
+  return entry === undefined ? [] : entryParts(file, entry.tree)
+}
+
+/**
+ * Takes back all approvals of files and directories, by their real paths. Gives those that had one. Fails where there are none
+ * to take back.
+ */
+export const revoke = (
+  stateDir: string,
+  paths: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<string>, string> => {
+  let revoked: ReadonlyArray<string> = []
+  return change(stateDir, (_key, { directories, files }) => {
     const remaining = <A>(record: Readonly<Record<string, A>>) =>
       Object.fromEntries(Object.entries(record).filter(([path]) => !paths.includes(path)))
-    return paths.some((path) => Object.hasOwn(files, path) || Object.hasOwn(directories, path))
+    revoked = paths.filter((path) => Object.hasOwn(files, path) || Object.hasOwn(directories, path))
+    return revoked.length > 0
       ? Effect.succeed({ files: remaining(files), directories: remaining(directories) })
       : Effect.fail("nothing of it was approved")
-  })
+  }).pipe(Effect.map(() => revoked))
+}
 
 const change = (
   stateDir: string,
@@ -231,6 +244,9 @@ const change = (
         Schema.encode(Document)({ version, ...(yield* next(key, approvals)) }),
         () => "approvals could not be written down"
       )
+      // one that is too large to be read would take all approvals back
+      if (Buffer.byteLength(text) > maxBytes)
+        return yield* Effect.fail("there are too many approvals: take some back with trust --revoke in other projects")
       yield* replace(fileIn(stateDir), text, { durable: true })
     })
   )

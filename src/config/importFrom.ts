@@ -11,6 +11,7 @@ import { looksLikeName } from "../domain/looksLikeName.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import { isSwitch } from "../domain/ServerConfig/Input.js"
 import { resolveFrom } from "./absolute.js"
+import { entryParts, maxParts } from "./approvedParts.js"
 import { cappedDiagnostics, cappedIssues } from "./capped.js"
 import { type Client, type ClientFile, clientFiles } from "./clients.js"
 import * as Content from "./Content.js"
@@ -46,11 +47,13 @@ export interface ImportedServer {
   /**
    * - `user`: one of the user's own files
    * - `private`: one of the user's own files, but for one project only
-   * - `project`: a file of the project, whoever wrote it
+   * - `project`: a file of the project
    */
   readonly owner: "user" | "private" | "project"
   /** The directory of the project; absent for `user`. */
   readonly project?: string | undefined
+  /** What `movedEntry` would do, for the person who decides whether it may: as `review` shows it. */
+  readonly parts: ReadonlyArray<{ readonly label: string; readonly text: string }>
   /** Whether it holds values that may be secret, in plain text. */
   readonly hasSecrets: boolean
   /** Why it cannot work as things are: questions that only an editor can ask, variables that are not set. */
@@ -125,6 +128,11 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
           for (const warning of decoded.right.warnings) diagnostics.push({ ...warning, subject: name })
         const shown = (part: Tree.Tree) => Tree.toPlain(veiled(part)) as ServerConfig.Input
         const moved = project === undefined ? tree : absoluteIn(project, tree, surroundings)
+        const parts = entryParts(from.at(-1)!, moved)
+        if (parts.length > maxParts) {
+          skip.set(name, `it holds more than can be reviewed (at most ${maxParts} values): take it over by hand`)
+          continue
+        }
         servers.push({
           name,
           entry: shown(tree),
@@ -132,6 +140,7 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
           from,
           owner,
           project,
+          parts: parts.map(({ label, text }) => ({ label, text })),
           hasSecrets: holdsRedacted(shown(tree)),
           issues: cappedIssues(unusable(tree, surroundings))
         })
@@ -235,7 +244,7 @@ const readFile = (
     }
     const text = Text.make(file.path, found.text)
     const layer = Layer.ofFile("file", text)
-    const all = [{ file, content: Content.read(layer, text) }]
+    const all = [{ file, content: Content.read(layer, text, { onlyVisibleNames: true }) }]
     return client === "claude-code" ? [...all, ...ofProjects(layer, text, file, project)] : all
   })
 
@@ -256,7 +265,7 @@ const ofProjects = (
           : [
               {
                 file: { ...file, owner: "private" as const, project: directory },
-                content: Content.ofTree(layer, found.tree)
+                content: Content.ofTree(layer, found.tree, { onlyVisibleNames: true })
               }
             ]
       })

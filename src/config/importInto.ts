@@ -129,8 +129,7 @@ const staysUntrusted = (
   Effect.gen(function* () {
     const refuse = (reason: string) => new EditRefused({ file, reason, issues: [] })
     const [real, directory] = yield* Effect.all([Files.realPath(file), Files.realPath(project)])
-    if (!isWithin(directory, real))
-      return yield* refuse("it is a link to a file outside of the project")
+    if (!isWithin(directory, real)) return yield* refuse("it is a link to a file outside of the project")
     const trusted = [
       ...candidates(surroundings, []).map(({ path }) => path),
       ...reads.filter(({ layer }) => !Layer.needsTrust(layer)).map(({ layer }) => layer.name),

@@ -30,13 +30,14 @@ const pattern = new RegExp(
 /** What is meant as a placeholder and is none. */
 const unfinished = new RegExp(String.raw`\{(?:env|file):|\$\{${name}:-`)
 
-/** The text with each placeholder replaced by what is given for it. */
-export const replace = (text: string, value: (placeholder: Placeholder) => string): string =>
-  text.replace(pattern, (_all, escaped, variable, fallback, shellVariable, shellFallback, file, input) => {
-    if (escaped !== undefined) return value({ _tag: "Escaped", text: escaped })
-    if (variable !== undefined) return value({ _tag: "Variable", name: variable, fallback })
-    if (shellVariable !== undefined) return value({ _tag: "Variable", name: shellVariable, fallback: shellFallback })
-    return value(file === undefined ? { _tag: "Input", name: input } : { _tag: "File", path: file.trim() })
+/** The text with each placeholder replaced by what is given for it and for how it is written. */
+export const replace = (text: string, value: (placeholder: Placeholder, written: string) => string): string =>
+  text.replace(pattern, (all, escaped, variable, fallback, shellVariable, shellFallback, file, input) => {
+    if (escaped !== undefined) return value({ _tag: "Escaped", text: escaped }, all)
+    if (variable !== undefined) return value({ _tag: "Variable", name: variable, fallback }, all)
+    if (shellVariable !== undefined)
+      return value({ _tag: "Variable", name: shellVariable, fallback: shellFallback }, all)
+    return value(file === undefined ? { _tag: "Input", name: input } : { _tag: "File", path: file.trim() }, all)
   })
 
 export const placeholdersOf = (text: string): ReadonlyArray<Placeholder> => {

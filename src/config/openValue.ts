@@ -8,9 +8,15 @@ import * as Tree from "./Tree.js"
 
 type Shown = string | number | boolean | null
 
-/** How each value of an entry is shown. */
-export const openValue = (entry: Tree.Tree): ((path: Tree.Path, leaf: Tree.Tree) => Shown) => {
-  const scrub = Secrets.scrub(literalSecrets(entry))
+/** How each value of an entry is shown. What is a secret in one place is hidden in all others, too. */
+export const openValue = (entry: Tree.Tree): ShowValue => shownBy(entry, Secrets.scrub(literalSecrets(entry)))
+
+/** The same without the latter: an entry cannot hide what it says by using the same word as a secret. */
+export const reviewedValue = (entry: Tree.Tree): ShowValue => shownBy(entry, (text) => text)
+
+type ShowValue = (path: Tree.Path, leaf: Tree.Tree) => Shown
+
+const shownBy = (entry: Tree.Tree, scrub: (text: string) => string): ShowValue => {
   const args = Tree.find(entry, ["args"])
   const before = (index: number) =>
     args.rest.length === 0 && args.tree._tag === "List" ? textOf(args.tree.items[index - 1]) : undefined
@@ -28,7 +34,7 @@ export const showSetting = (path: Tree.Path, leaf: Tree.Tree): Shown => {
   if (value !== undefined) return value
   const text = textOf(leaf)
   if (text === undefined) return hidden
-  if (path[0] === "permission") return oneOf(/^(?:allow|ask|deny)$/)(text)
+  if (path[0] === "permission") return decision(text)
   return path[0] === "mcp_timeout" ? duration(text) : namesOnly(text)
 }
 
@@ -55,6 +61,8 @@ const isMeasure = ([key, detail, ...rest]: Tree.Path): boolean =>
   rest.length === 0 &&
   (key === "oauth" ? detail === "callbackPort" : detail === undefined || limits.test(String(detail)))
 
+const decision = oneOf(/^(?:allow|ask|deny)$/)
+
 const duration = oneOf(/^(?:none|\d+(?:\.\d+)?(?: (?:nanos?|micros?|millis?|seconds?|minutes?|hours?|days?|weeks?))?)$/)
 
 const vocabulary = oneOf(
@@ -63,6 +71,7 @@ const vocabulary = oneOf(
 
 const entryText = (path: Tree.Path, text: string, argumentBefore: (index: number) => string | undefined): string => {
   const [key, detail, ...rest] = path
+  if (key === "permission") return decision(text)
   if (rest.length > 0) return namesOnly(text)
   if (isMeasure(path)) return duration(text)
   if (typeof detail === "number") {

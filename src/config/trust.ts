@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { EditRefused } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
-import { entryParts, type Part, settingParts } from "./approvedParts.js"
+import { entryParts, maxParts, type Part, settingParts } from "./approvedParts.js"
 import { type Content, invalidName } from "./Content.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
@@ -25,10 +25,8 @@ import * as TrustStore from "./TrustStore.js"
 export interface ReviewedPart {
   /** `command`, `cwd`, `url`, `env NAME`, `header NAME`, or the path of a key. */
   readonly label: string
-  /** Absent for a part that was removed. */
+  /** Absent for a part that was removed. What was approved before is not known: only whether it is the same. */
   readonly text?: string
-  /** What was approved last, for a part that was changed or removed. */
-  readonly before?: string
   /** Absent for a part that is as it was approved, and for all parts of an entry that was never approved. */
   readonly change?: "added" | "changed" | "removed"
 }
@@ -67,7 +65,10 @@ export interface ReviewedFile {
  * @category models
  */
 export interface Review {
-  /** The project's directory, and whether it was trusted before. Absent if only one file was asked for. */
+  /**
+   * The project's directory, and whether it was trusted before. Absent if only one file was asked for, and in the home, which
+   * needs no approval.
+   */
   readonly directory?: { readonly path: string; readonly isTrusted: boolean }
   readonly files: ReadonlyArray<ReviewedFile>
 }
@@ -105,9 +106,13 @@ export const review = (surroundings: Surroundings, file: string | undefined): Ef
         const reason = "it has server names with control or invisible characters"
         return yield* new EditRefused({ file: name, reason, issues })
       }
+      const reason = tooLong(content)
+      if (reason !== undefined) return yield* new EditRefused({ file: name, reason, issues: [] })
     }
-    const directory = file === undefined ? { path: workspace.directory, isTrusted: workspace.isTrusted } : undefined
-    const directories = directory === undefined || workspace.directory === workspace.home ? [] : [directory.path]
+    const isHome = workspace.directory === workspace.home
+    const directory =
+      file === undefined && !isHome ? { path: workspace.directory, isTrusted: workspace.isTrusted } : undefined
+    const directories = directory === undefined ? [] : [directory.path]
     return {
       review: {
         ...(directory && { directory }),
@@ -143,16 +148,24 @@ const nameIssues = ({ diagnostics }: Content): ReadonlyArray<Issue> =>
       ...(column !== undefined && { column })
     }))
 
+/** Why a person cannot review it: each part has to be shown. */
+const tooLong = (content: Content): string | undefined => {
+  const advice = `more than can be reviewed (at most ${maxParts} values): make it shorter`
+  for (const [name, { tree }] of content.servers)
+    if (entryParts(content.layer.name, tree).length > maxParts) return `"${name}" holds ${advice}`
+  return settingParts(content).length > maxParts ? `what it says besides its servers is ${advice}` : undefined
+}
+
 const reviewedFile = ({ content, file, name }: NamedGrant, trust: TrustStore.Trust): ReviewedFile => ({
   file: name,
   servers: [...content.servers.keys()],
-  entries: Array.from(content.servers.keys(), (server): ReviewedServer => {
+  entries: Array.from(content.servers, ([server, { tree }]): ReviewedServer => {
     const before = trust.before(file, server)
     const isSame = trust.server(file, content, server)
     return {
       name: server,
       change: isSame ? "unchanged" : before === undefined ? "new" : "changed",
-      parts: reviewedParts(entryParts(file, content, server), isSame ? undefined : before)
+      parts: reviewedParts(entryParts(file, tree), isSame ? undefined : before)
     }
   }),
   removed: trust.names(file).filter((server) => !content.servers.has(server)),
@@ -163,7 +176,7 @@ const reviewedFile = ({ content, file, name }: NamedGrant, trust: TrustStore.Tru
 })
 
 /** With it, every part counts as added. */
-const neverApproved: TrustStore.Before = { texts: new Map(), isSame: () => false }
+const neverApproved: TrustStore.Before = { labels: new Set(), isSame: () => false }
 
 const reviewedParts = (
   parts: ReadonlyArray<Part>,
@@ -174,26 +187,30 @@ const reviewedParts = (
   return [
     ...parts.map((part): ReviewedPart => {
       const { label, text } = part
-      const was = before.texts.get(label)
-      if (was === undefined) return { label, text, change: "added" }
-      return before.isSame(part) ? { label, text } : { label, text, before: was, change: "changed" }
+      if (!before.labels.has(label)) return { label, text, change: "added" }
+      return before.isSame(part) ? { label, text } : { label, text, change: "changed" }
     }),
-    ...Array.from(before.texts).flatMap(
-      ([label, was]): ReadonlyArray<ReviewedPart> =>
-        labels.has(label) ? [] : [{ label, before: was, change: "removed" }]
+    ...Array.from(before.labels).flatMap(
+      (label): ReadonlyArray<ReviewedPart> => (labels.has(label) ? [] : [{ label, change: "removed" }])
     )
   ]
 }
 
-/** Takes back every approval of a project file; without one, of all files of the project and of its directory. */
-export const distrust = (surroundings: Surroundings, file: string | undefined): Effect.Effect<void, EditRefused> =>
+/**
+ * Takes back every approval of a project file; without one, of all files of the project and of its directory. Gives the real
+ * paths of what was approved.
+ */
+export const distrust = (
+  surroundings: Surroundings,
+  file: string | undefined
+): Effect.Effect<ReadonlyArray<string>, EditRefused> =>
   Effect.gen(function* () {
     const directories = yield* projectDirectories(surroundings)
     const root = directories[0] ?? surroundings.cwd
     const files = candidates(surroundings, directories).filter(Layer.needsTrust)
     const paths = file === undefined ? [root, ...files.map(({ path }) => path)] : [file]
     const real = yield* Effect.forEach(paths, Files.realPath, { concurrency: 16 })
-    yield* Effect.mapError(
+    return yield* Effect.mapError(
       TrustStore.revoke(surroundings.stateDir, real),
       (reason) => new EditRefused({ file: file ?? root, reason, issues: [] })
     )

@@ -128,7 +128,6 @@ export const Trust = Schema.Struct({
 const ReviewedPart = Schema.Struct({
   label: Schema.String,
   text: Schema.optional(Schema.String),
-  before: Schema.optional(Schema.String),
   change: Schema.optional(Schema.Literal("added", "changed", "removed"))
 }).annotations({ identifier: "ReviewedPart" })
 

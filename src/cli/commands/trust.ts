@@ -12,7 +12,7 @@ export const spec = command({
   name: "trust",
   summary: "Approve the servers of the project's files, and the project's directory",
   details:
-    "Shows what would be approved and what changed since the last approval, then asks. Servers of a project neither run nor are dialled before. An approval holds until the entry, or the directory it runs in, changes. Your own servers that set no `cwd` run in the project's directory once it is trusted, and in your home before. With a file, only that file is approved, and not the directory.",
+    "Shows what would be approved and what changed since the last approval, then asks. Servers of a project run, and are dialled, only after it. An approval holds until the entry, or the directory it runs in, changes. Your own servers that set no `cwd` run in your home until the project's directory is trusted, and then there. With a file, only that file is approved, and not the directory.",
   group: "configure",
   arguments: { file: argument("optional", "file", "Only this file; else all of the project, and its directory") },
   options: {
@@ -27,9 +27,9 @@ export const run = (input: Input<typeof spec>) =>
     const screen = yield* Screen
     const options = { ...hostOf(input), files: [], file: input.file }
     if (input.revoke) {
-      const what = input.file ?? options.cwd
-      yield* ConfigFiles.distrust(options)
-      yield* input.json ? screen.json({ revoked: what }) : screen.out(`took back the approval of ${what}`)
+      const revoked = yield* ConfigFiles.distrust(options)
+      if (input.json) yield* screen.json({ revoked })
+      else for (const path of revoked) yield* screen.out(`took back the approval of ${path}`)
     } else yield* approve(input, options)
     yield* Effect.ignore(ifRunning(input, (reach) => reach.reload))
   })
@@ -38,8 +38,10 @@ const approve = (input: Input<typeof spec>, options: ConfigFiles.TrustOptions) =
   Effect.gen(function* () {
     const screen = yield* Screen
     const { approve, review } = yield* ConfigFiles.review(options)
-    if (!input.json) for (const line of reviewLines(review, screen.noteStyle)) yield* screen.note(line)
-    if (isNews(review) && !input.yes) {
+    const needsAnswer = isNews(review) && !input.yes
+    // what is asked about has been seen, also where stdout is for a program
+    if (needsAnswer || !input.json) for (const line of reviewLines(review, screen.noteStyle)) yield* screen.note(line)
+    if (needsAnswer) {
       if (!screen.canAsk) {
         return yield* new WrongUsage({
           message: "nothing was approved: there is no terminal to ask on; if this is right, run it again with --yes"
@@ -53,4 +55,5 @@ const approve = (input: Input<typeof spec>, options: ConfigFiles.TrustOptions) =
     for (const { file, servers } of review.files)
       yield* screen.out(`approved ${file}: ${servers.join(", ") || "no servers"}`)
     if (review.directory !== undefined) yield* screen.out(`approved the directory ${review.directory.path}`)
+    else if (review.files.length === 0) yield* screen.note("nothing to approve: your home needs no approval")
   })

@@ -25,33 +25,30 @@ export const isNews = ({ directory, files }: Review): boolean =>
       settings.some(({ change }) => change !== undefined)
   )
 
-export const reviewedLines = (
-  { entries, file, removed, settings }: ReviewedFile,
-  style: Style
-): ReadonlyArray<string> => [
+const reviewedLines = ({ entries, file, removed, settings }: ReviewedFile, style: Style): ReadonlyArray<string> => [
   style.bold(escapeHidden(file)),
   ...entries.flatMap((entry) => entryLines(entry, style)),
   ...removed.map((name) => `  ${name} ${style.dim("removed")}`),
-  ...(settings.length === 0 ? [] : ["  settings", ...settings.flatMap((part) => partLines(part, style))])
+  ...(settings.length === 0 ? [] : ["  settings", ...settings.map((part) => partLine(part, style))])
 ]
 
-const entryLines = ({ change, name, parts }: ReviewedServer, style: Style): ReadonlyArray<string> => [
+export const entryLines = ({ change, name, parts }: ReviewedServer, style: Style): ReadonlyArray<string> => [
   `  ${style.bold(name)} ${change === "unchanged" ? style.dim(change) : style.busy(change)}`,
-  ...parts.flatMap((part) => partLines(part, style))
+  ...parts.map((part) => partLine(part, style))
 ]
 
 const width = 9
 
-const partLines = ({ before, change, label, text }: ReviewedPart, style: Style): ReadonlyArray<string> => {
-  const line = (sign: string, said: string) => `  ${sign} ${label.padEnd(width)} ${said}`
+const partLine = ({ change, label, text = "" }: ReviewedPart, style: Style): string => {
+  const line = (sign: string) => `  ${sign} ${label.padEnd(width)} ${text}`.trimEnd()
   switch (change) {
     case "added":
-      return [style.good(line("+", text ?? ""))]
+      return style.good(line("+"))
     case "removed":
-      return [style.bad(line("-", before ?? ""))]
+      return style.bad(line("-"))
     case "changed":
-      return [style.bad(line("-", before ?? "")), style.good(line("+", text ?? ""))]
+      return style.busy(line("~"))
     default:
-      return [line(" ", text ?? "")]
+      return line(" ")
   }
 }
