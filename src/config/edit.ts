@@ -2,7 +2,7 @@
  * Changes of config files: which file, one at a time, with a copy of what was there, and approved of by the act.
  */
 import { createHash } from "node:crypto"
-import { basename, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -22,6 +22,7 @@ import { globalFiles } from "./locations.js"
 import { withLock } from "./lock.js"
 import * as Text from "./Text.js"
 import * as TrustStore from "./TrustStore.js"
+import { projectDirectoryOf } from "./Workspace.js"
 
 const maxBytes = 8 * 1024 * 1024
 
@@ -101,9 +102,14 @@ export const turn = (
     return yield* write(surroundings, target, { _tag: "Switch", name, enabled }, others(snapshot, name, target.file))
   })
 
-/** The file that `add` would write a new server to. */
-export const newServerTarget = (surroundings: Surroundings, options: Where): Effect.Effect<Target> =>
-  Effect.map(load(surroundings, {}), (snapshot) => targetFor(surroundings, snapshot, options))
+/** The file that `add` would write a new server to, and where a project's file has its servers run. */
+export const newServerTarget = (surroundings: Surroundings, options: Where) =>
+  Effect.gen(function* () {
+    const { file, isProject } = targetFor(surroundings, yield* load(surroundings, {}), options)
+    if (!isProject) return { file }
+    const realPath = yield* Files.realPath(file)
+    return { file, project: { directory: dirname(realPath), runsIn: projectDirectoryOf(realPath) } }
+  })
 
 /** A file that is changed. */
 export interface Target {

@@ -1,37 +1,84 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { addCommand, withVariables } from "../../src/cli/plainSecrets.js"
-import { absoluteLine } from "../../src/cli/relativeWords.js"
+import { type Home, placedLine } from "../../src/cli/relativeWords.js"
 
 describe("the command line of a new server", () => {
   let cwd = ""
   beforeAll(() => {
-    cwd = mkdtempSync(join(tmpdir(), "adding-"))
-    mkdirSync(join(cwd, "data"))
+    cwd = realpathSync(mkdtempSync(join(tmpdir(), "adding-")))
+    mkdirSync(join(cwd, "data", "inner"), { recursive: true })
     mkdirSync(join(cwd, "server"))
-    writeFileSync(join(cwd, "server.mjs"), "")
+    for (const file of ["server.mjs", "elsewhere.txt", "data/inner/x.mjs", "data/inner/tool.sh"])
+      writeFileSync(join(cwd, file), "")
   })
   afterAll(() => rmSync(cwd, { recursive: true, force: true }))
 
   const at = (path: string) => join(cwd, path)
 
+  const placed = (line: ReadonlyArray<string>, expected: ReadonlyArray<string>, from = cwd, home?: Home) => {
+    const found = placedLine(line, from, home)
+    assert.deepStrictEqual(found.line, expected)
+    assert.deepStrictEqual(
+      found.changes.map(({ to }) => to),
+      expected.flatMap((word, index) => (word === line[index] ? [] : [word.replace(/^[\w-]+=/, "")]))
+    )
+  }
+
   it.each<[ReadonlyArray<string>, () => ReadonlyArray<string>]>([
-    [["npx", "-y", "@m/files", "."], () => ["npx", "-y", "@m/files", at("")]],
-    [["node", "./server.mjs", "data"], () => ["node", at("server.mjs"), at("data")]],
+    [["npx", "-y", "@m/files", "."], () => ["npx", "-y", "@m/files", cwd]],
+    [["node", "./server.mjs", "data"], () => ["node", at("server.mjs"), "data"]],
     [["node", "server.mjs", "--port", "0"], () => ["node", at("server.mjs"), "--port", "0"]],
-    [["./server.mjs", "missing", "./missing"], () => [at("server.mjs"), "missing", "./missing"]],
+    [["./server.mjs", "missing", "./missing", "./data"], () => [at("server.mjs"), "missing", "./missing", at("data")]],
     [["node", "/abs/data", ""], () => ["node", "/abs/data", ""]],
-    // names of packages and subcommands, not of the directories beside them
-    [["npx", "-y", "server", "data"], () => ["npx", "-y", "server", at("data")]],
+    [
+      ["x", "--dir=.", "-C=data/", "ROOT=./data", "--mode=server"],
+      () => ["x", `--dir=${cwd}`, `-C=${at("data")}`, `ROOT=${at("data")}`, "--mode=server"]
+    ],
+    [["uv", "run", "server.mjs"], () => ["uv", "run", at("server.mjs")]],
+    // names of modules, packages and subcommands, and code, not the directories and files beside them
+    [["python3", "-m", "server"], () => ["python3", "-m", "server"]],
+    [["python3", "-m", "data/inner"], () => ["python3", "-m", "data/inner"]],
+    [["mytool", "server"], () => ["mytool", "server"]],
+    [["npx", "-y", "data/inner", "data/inner"], () => ["npx", "-y", "data/inner", at("data/inner")]],
+    [["npx", "./data"], () => ["npx", at("data")]],
+    [["sh", "-c", "server.mjs"], () => ["sh", "-c", "server.mjs"]],
+    [["mytool", "-c", "server.mjs"], () => ["mytool", "-c", at("server.mjs")]],
+    [["mytool", "-p", "./data"], () => ["mytool", "-p", at("data")]],
+    [["npx", "-p", "data/inner", "x"], () => ["npx", "-p", "data/inner", "x"]],
     [["uv", "run", "server"], () => ["uv", "run", "server"]],
     [["docker", "run", "-i", "server", "."], () => ["docker", "run", "-i", "server", "."]]
-  ])("%j has the paths that exist made absolute (security H2)", (line, expected) => {
-    const found = absoluteLine(line, cwd)
-    const want = expected().map((word) => word.replace(/\/$/, ""))
-    assert.deepStrictEqual(found.line, line.includes("/abs/data") ? [...expected()] : want)
-    assert.strictEqual(found.changes.length, line.filter((word, index) => word !== found.line[index]).length)
+  ])("%j has the paths that exist made absolute, and nothing else (security H2)", (line, expected) => {
+    placed(line, expected())
+  })
+
+  it("stays as it is in the project's file of the same directory (security H2)", () => {
+    const line = ["./server.mjs", "data/inner", ".", "--dir=."]
+    placed(line, line, cwd, { directory: cwd, runsIn: cwd })
+  })
+
+  it("is seen from the directory of the project's file, which is shared (security H2)", () => {
+    const line = ["./tool.sh", "x.mjs", "..", ".", "--dir=..", "../../elsewhere.txt"]
+    const inner = at("data/inner")
+    placed(
+      line,
+      ["./data/inner/tool.sh", "data/inner/x.mjs", "data", "data/inner", "--dir=data", "elsewhere.txt"],
+      inner,
+      {
+        directory: cwd,
+        runsIn: cwd
+      }
+    )
+  })
+
+  it("is seen from where the server runs, where the project's file is in a directory of its own (security H2)", () => {
+    const home = { directory: at("data"), runsIn: cwd }
+    placed(["./server.mjs", "./server.mjs", ".", "--dir=."], ["../server.mjs", "server.mjs", ".", "--dir=."], cwd, home)
+    placed(["./x.mjs", "../..", "--a=../.."], ["./inner/x.mjs", ".", "--a=."], at("data/inner"), home)
+    const deep = { directory: at("data/inner"), runsIn: at("data") }
+    placed(["x", ".", "server.mjs", "--a=."], ["x", "../../", "../../server.mjs", "--a=.."], cwd, deep)
   })
 })
 

@@ -86,6 +86,25 @@ describe("add", () => {
     ])
   })
 
+  it("keeps a project's file free of paths of this machine (security H2)", async () => {
+    const here = await newPlace()
+    const tools = join(here.project, "tools")
+    mkdirSync(tools)
+    writeFileSync(join(tools, "server.mjs"), "")
+    const [server] = greet.args
+    writeFileSync(join(tools, "greet.mjs"), `import(${JSON.stringify(server)})`)
+    const first = await here.run(["add", "one", "--scope", "project", "--", "node", "tools/server.mjs"])
+    assert.strictEqual(first.code, 0, first.stderr)
+    mkdirSync(join(here.project, ".git"))
+    const second = await here.run(["add", "two", "--", process.execPath, "./greet.mjs", "--dir=."], { cwd: tools })
+    assert.include(second.stderr, `"./greet.mjs" is written as tools/greet.mjs: the server runs in ${here.project}`)
+    const { mcp } = JSON.parse(readFileSync(join(here.project, "mcp-supervisor.json"), "utf8"))
+    assert.deepStrictEqual(mcp.one.command, ["node", "tools/server.mjs"])
+    assert.deepStrictEqual(mcp.two.command, [process.execPath, "tools/greet.mjs", "--dir=tools"])
+    const status = await here.run(["status", "two", "--json"], { cwd: tools })
+    assert.strictEqual(JSON.parse(status.stdout).two.status, "connected")
+  })
+
   it("warns of a secret in a project's file with the command that names a variable instead (security L4)", async () => {
     const here = await newPlace()
     const words = ["--scope", "project", "--env", "TOKEN=sk-literal", "--env", "LEVEL=debug", "--", "node", "x.mjs"]

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs"
+import { existsSync, realpathSync } from "node:fs"
 import * as Effect from "effect/Effect"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
 import { excerpt } from "../../domain/excerpt.js"
@@ -9,7 +9,7 @@ import { afterEdit, editOptions } from "../editing.js"
 import { entryOf, lineWords } from "../entry.js"
 import { WrongUsage } from "../failure.js"
 import { addCommand, type PlainSecret, withVariables } from "../plainSecrets.js"
-import { absoluteLine } from "../relativeWords.js"
+import { type Home, placedLine } from "../relativeWords.js"
 import { Screen } from "../Screen.js"
 import { argument, command, flag, type Input, text, texts } from "../spec.js"
 
@@ -17,7 +17,7 @@ export const spec = command({
   name: "add",
   summary: "Write a server into the config file",
   details:
-    "The project's file if there is one, else your own; its comments and order stay. What is missing is asked for on a terminal. Relative arguments that exist are made absolute. Secrets are better named than written: --env TOKEN={env:TOKEN}.",
+    "The project's file if there is one, else your own; its comments and order stay. What is missing is asked for on a terminal. Relative paths that exist are made absolute; in a project's file they stay relative. Secrets are better named than written: --env TOKEN={env:TOKEN}.",
   group: "configure",
   arguments: { name: argument("optional", "name", "What to call it") },
   options: {
@@ -58,9 +58,9 @@ export const run = (input: Input<typeof spec>) =>
     if (made._tag !== "Entry")
       return yield* new WrongUsage({ message: made._tag === "Open" ? "nothing to run" : made.message })
     const options = { ...editOptions(input), scope: scopeOf(input.scope) }
-    const placed = yield* withAbsolutePaths(made.entry, options.cwd)
-    const { file, isProject } = yield* ConfigFiles.newServerFile(options)
-    const { entry: named, found } = isProject ? withVariables(name, placed) : { entry: placed, found: [] }
+    const { file, project } = yield* ConfigFiles.newServerFile(options)
+    const placed = yield* withPlacedPaths(made.entry, options.cwd, project)
+    const { entry: named, found } = project === undefined ? { entry: placed, found: [] } : withVariables(name, placed)
     const takesVariables = found.length > 0 && screen.canAsk && (yield* prefersVariables(found, file))
     const entry = takesVariables ? named : placed
     const edited = yield* ConfigFiles.add(name, entry, options)
@@ -75,15 +75,18 @@ export const run = (input: Input<typeof spec>) =>
   })
 
 /** The server may run in another directory than this command. */
-const withAbsolutePaths = (entry: ServerConfig.Input, cwd: string) =>
+const withPlacedPaths = (entry: ServerConfig.Input, cwd: string, home: Home | undefined) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     if (!("command" in entry) || !Array.isArray(entry.command)) return entry
-    const { changes, line } = absoluteLine(entry.command as ReadonlyArray<string>, cwd)
+    const { changes, line } = placedLine(
+      entry.command as ReadonlyArray<string>,
+      existsSync(cwd) ? realpathSync(cwd) : cwd,
+      home
+    )
+    const why = home === undefined ? "the server may run in another directory" : `the server runs in ${home.runsIn}`
     for (const { from, to } of changes)
-      yield* screen.note(
-        `${JSON.stringify(excerpt(from))} is written as ${to}: the server may run in another directory`
-      )
+      yield* screen.note(`${JSON.stringify(excerpt(from))} is written as ${to}: ${why}`)
     return changes.length === 0 ? entry : ({ ...entry, command: line } as ServerConfig.Input)
   })
 
