@@ -30,7 +30,7 @@ export interface Options {
 export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, InvalidConfig, Scope.Scope | Screen> =>
   Effect.gen(function* () {
     const host = hostOf(shared)
-    const loaded = yield* ConfigFiles.load(host)
+    const loaded = yield* ConfigFiles.loadOnce(host)
     const { desired } = loaded
     const { note, noteStyle } = yield* Screen
     for (const line of problemLines(loaded, noteStyle)) yield* note(line)

@@ -45,7 +45,7 @@ export interface Subject {
 /** The server as its config has it, also one that is switched off. Fails where nobody may connect to it. */
 export const find = (name: string, host: ReturnType<typeof hostOf>) =>
   Effect.gen(function* () {
-    const { desired } = yield* ConfigFiles.load(host)
+    const { desired } = yield* ConfigFiles.loadOnce(host)
     const { servers = {}, unreadable = {}, untrusted = [] } = desired
     if (Object.hasOwn(unreadable, name)) return yield* unreadable[name]!
     if (untrusted.includes(name)) {

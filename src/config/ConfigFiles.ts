@@ -135,6 +135,26 @@ export const refreshOrganisation = (options: Host = {}): Effect.Effect<boolean> 
   Effect.suspend(() => Organisation.refresh(surroundings(options)))
 
 /**
+ * The same as {@link load}, but where the organisation's document was never fetched, it is asked for first, for two seconds at
+ * most. For a program that reads the files once and is gone before they could be followed.
+ *
+ * @since 0.1.0
+ * @category loading
+ */
+export const loadOnce = (options: Options = {}): Effect.Effect<Loaded, InvalidConfig> =>
+  Effect.gen(function* () {
+    const problem = yield* Effect.suspend(() => Organisation.ensure(surroundings(options)))
+    const loaded = yield* load(options)
+    // it is told already, unless it could not be kept
+    if (problem === undefined || loaded.diagnostics.some(({ code }) => code === Organisation.unavailable)) return loaded
+    const message = `the organisation's servers are missing: ${problem}`
+    return {
+      ...loaded,
+      diagnostics: [...loaded.diagnostics, { severity: "warning", code: Organisation.unavailable, message }]
+    }
+  })
+
+/**
  * What a supervisor would do if it were given what the files say now.
  *
  * @since 0.1.0
@@ -206,17 +226,21 @@ export const add = (
   })
 
 /**
- * The file that {@link add} would write a new server to, and whether it is a project's.
+ * The file that {@link add} would write a new server to. If it is a project's, also the directory that its relative paths are
+ * seen from and the one that its servers run in, both as real paths.
  *
  * @since 0.1.0
  * @category editing
  */
 export const newServerFile = (
   options: EditOptions = {}
-): Effect.Effect<{ readonly file: string; readonly isProject: boolean }> =>
+): Effect.Effect<{
+  readonly file: string
+  readonly project?: { readonly directory: string; readonly runsIn: string }
+}> =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
-    return Effect.map(Edit.newServerTarget(where, target), ({ file, isProject }) => ({ file, isProject }))
+    return Edit.newServerTarget(where, target)
   })
 
 /**

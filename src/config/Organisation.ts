@@ -61,6 +61,9 @@ export const addressOf = ({ env }: Pick<Surroundings, "env">): Option.Option<str
 
 const isLocal = ({ hostname, protocol }: URL): boolean => protocol === "http:" && isLoopback(hostname)
 
+/** The code of the diagnostic for a document that could not be fetched. */
+export const unavailable = "organisation_unavailable"
+
 /** What is known of the document without a request. */
 export interface Known {
   /** The last copy, if it is of the same address. */
@@ -98,7 +101,7 @@ const remarksOn = (surroundings: Surroundings, copy: typeof Kept.Type | undefine
       ? "there is no earlier copy, so its servers are missing"
       : `the copy of ${new Date(copy.fetchedAt).toISOString()} is used`
   const message = `the organisation's defaults could not be fetched from ${nameOf(address.value)}: ${copy.problem}; ${consequence}`
-  return [warning("organisation_unavailable", message)]
+  return [warning(unavailable, message)]
 }
 
 /** The rest of an address may hold a password, and a part of its path a key. */
@@ -119,14 +122,32 @@ export const layerOf = (
   return { layer, content: Content.read(layer, text) }
 }
 
+/** How long a request of the background may take. */
+const patience = Duration.seconds(5)
+
+/** How long a command waits for the first copy. */
+const firstPatience = Duration.seconds(2)
+
 /** Requests the document and keeps it. Whether that succeeded; if not, the reason is kept for {@link known}. */
-export const refresh = (surroundings: Surroundings): Effect.Effect<boolean> =>
+export const refresh = (surroundings: Surroundings, budget = patience): Effect.Effect<boolean> =>
+  Effect.map(attempt(surroundings, budget), (problem) => problem === undefined)
+
+/** Requests the document if there is no copy to use. Why there is still none; that is kept for {@link known}, if it can be. */
+export const ensure = (surroundings: Surroundings): Effect.Effect<string | undefined> =>
+  Effect.gen(function* () {
+    if (Option.isNone(addressOf(surroundings))) return undefined
+    const copy = yield* copyOf(surroundings)
+    return copy?.text === undefined ? yield* attempt(surroundings, firstPatience) : undefined
+  })
+
+/** Why it failed, if it did. */
+const attempt = (surroundings: Surroundings, budget: Duration.Duration): Effect.Effect<string | undefined> =>
   Option.match(addressOf(surroundings), {
-    onNone: () => Effect.succeed(false),
+    onNone: () => Effect.succeed("there is no address to ask"),
     onSome: (url) =>
       Effect.gen(function* () {
         const before = yield* copyOf(surroundings)
-        const fetched = yield* Effect.either(fetchChecked(surroundings, url, before))
+        const fetched = yield* Effect.either(fetchChecked(surroundings, url, before, budget))
         const problem = Either.isLeft(fetched) ? fetched.left : undefined
         const next = Either.isRight(fetched)
           ? fetched.right
@@ -134,9 +155,9 @@ export const refresh = (surroundings: Surroundings): Effect.Effect<boolean> =>
         const isNews = Either.isRight(fetched) || before?.problem !== problem
         const written = yield* Effect.either(isNews ? keep(surroundings, next) : Effect.void)
         const reason = problem ?? (Either.isLeft(written) ? `it could not be kept: ${written.left}` : undefined)
-        if (reason === undefined) return true
-        yield* Effect.annotateLogs(Effect.logWarning("mcp.config.organisation"), "reason", reason)
-        return false
+        if (reason !== undefined)
+          yield* Effect.annotateLogs(Effect.logWarning("mcp.config.organisation"), "reason", reason)
+        return reason
       })
   })
 
@@ -157,13 +178,14 @@ export const repeatedly = (attempt: Effect.Effect<boolean>): Effect.Effect<never
 const fetchChecked = (
   surroundings: Surroundings,
   url: string,
-  before: typeof Kept.Type | undefined
+  before: typeof Kept.Type | undefined,
+  budget: Duration.Duration
 ): Effect.Effect<typeof Kept.Type, string> =>
   Effect.gen(function* () {
     const { fetchDocument } = yield* Effect.tryPromise({ try: () => import("./fetchDocument.js"), catch: String })
     const isAllowed = (target: URL) => target.protocol === "https:" || (isLocal(target) && isLocal(new URL(url)))
     const etag = before?.text === undefined ? undefined : before.etag
-    const fetched = yield* fetchDocument(url, { etag, maxBytes, isAllowed })
+    const fetched = yield* fetchDocument(url, { etag, maxBytes, isAllowed, budget })
     const fetchedAt = yield* Clock.currentTimeMillis
     if (fetched._tag === "Unchanged") return { ...before!, fetchedAt, problem: undefined }
     // what a proxy or a login page answers instead must not replace the copy

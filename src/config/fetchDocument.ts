@@ -2,6 +2,7 @@
  * Fetches one small document over HTTP. It is a module of its own so that undici is loaded only where such a document is
  * configured, and imported by name: in the bundled program, `import()` of a CommonJS package has a `default` export only.
  */
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { type Dispatcher, EnvHttpProxyAgent, request } from "undici"
 import { noProxy } from "../system/noProxy.js"
@@ -18,10 +19,9 @@ export interface FetchOptions {
   readonly maxBytes: number
   /** Whether an address may be requested, the target of a redirect included. */
   readonly isAllowed: (url: URL) => boolean
+  /** Covers all redirects and the whole body. */
+  readonly budget: Duration.Duration
 }
-
-/** Covers all redirects and the whole body. */
-const budget = "5 seconds"
 
 const maxRedirects = 5
 
@@ -40,7 +40,12 @@ export const fetchDocument = (url: string, options: FetchOptions): Effect.Effect
       }
     },
     catch: (error) => (error instanceof Refused ? error.message : reasonOf(error))
-  }).pipe(Effect.timeoutFail({ duration: budget, onTimeout: () => `no complete answer within ${budget}` }))
+  }).pipe(
+    Effect.timeoutFail({
+      duration: options.budget,
+      onTimeout: () => `no complete answer within ${Duration.toSeconds(options.budget)} seconds`
+    })
+  )
 
 /** Ends a fetch with a reason of our own. */
 class Refused extends Error {}

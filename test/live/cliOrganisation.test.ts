@@ -42,6 +42,33 @@ describe("the organisation's defaults in the program", () => {
     await served.ended
   })
 
+  it("a command without a supervisor fetches the document once, and then uses the copy (security: MCP_SUPERVISOR_DEFAULTS_URL)", async () => {
+    for (const words of [["list"], ["config"], ["test", "wiki"]]) {
+      const here = await newPlace()
+      const { asked, url } = await organisation((_request, response) => response.end(document))
+      const env = { MCP_SUPERVISOR_DEFAULTS_URL: url }
+      const first = await here.run(words, { env })
+      assert.include(first.stdout + first.stderr, "wiki")
+      assert.notInclude(first.stderr, "no server")
+      assert.include((await here.run(["list"], { env })).stdout, "wiki")
+      assert.lengthOf(asked, 1)
+    }
+  })
+
+  it("a command without a supervisor says why the document is missing, and does not wait for long (security: MCP_SUPERVISOR_DEFAULTS_URL)", async () => {
+    const here = await newPlace()
+    const refusing = await organisation((_request, response) => response.writeHead(503).end("no"))
+    const refused = await here.run(["list"], { env: { MCP_SUPERVISOR_DEFAULTS_URL: refusing.url } })
+    assert.include(refused.stderr, "HTTP status 503")
+    assert.include(refused.stderr, "no earlier copy")
+    // never answers
+    const silent = await organisation(() => {})
+    const waited = await here.run(["list"], { env: { MCP_SUPERVISOR_DEFAULTS_URL: silent.url } })
+    assert.include(waited.stderr, "no complete answer within 2 seconds")
+    const unsafe = await here.run(["list"], { env: { MCP_SUPERVISOR_DEFAULTS_URL: "http://a.example" } })
+    assert.include(unsafe.stderr, "is no https address")
+  })
+
   it("a document that cannot be fetched is a diagnostic with the reason, and does not keep serve from starting (security: MCP_SUPERVISOR_DEFAULTS_URL)", async () => {
     const here = await newPlace()
     // never answers

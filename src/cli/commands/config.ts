@@ -21,8 +21,8 @@ export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const host = hostOf(input)
+    const loaded = yield* ConfigFiles.loadOnce(host)
     const explanation = yield* ConfigFiles.explain(host)
-    const loaded = yield* ConfigFiles.load(host)
     if (input.json) yield* screen.json(explanation)
     else {
       for (const line of explanationLines(explanation, loaded.layers, screen.style)) yield* screen.out(line)

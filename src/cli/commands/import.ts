@@ -31,7 +31,7 @@ export const spec = command({
   name: "import",
   summary: "Take over the servers of another client",
   details:
-    "Finds its files, turns its servers into entries of ours and writes those that are not there yet. Your own servers go into your own file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) go into the project's file and run only after mcp-supervisor trust. The files of the client are never changed.",
+    "Finds its files, turns its servers into entries of ours and writes those that are not there yet. Your own servers go into your own file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) go into the project's file and run only after `mcp-supervisor trust`. The files of the client are never changed.",
   group: "configure",
   arguments: {
     client: argument("required", "client", "Whose servers", clients),
