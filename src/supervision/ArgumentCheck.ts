@@ -8,8 +8,9 @@ import { isDeeper } from "../domain/isDeeper.js"
 import type { Issue } from "../domain/Issue.js"
 import type { JsonSchema } from "../domain/Protocol.js"
 import { isCheap, type Weight, weigh } from "./ArgumentCheck/cost.js"
-import { engine, isTimeout, makeGuard, watched } from "./ArgumentCheck/guard.js"
+import { engine, type Guard, isTimeout, makeGuard, watched } from "./ArgumentCheck/guard.js"
 import { issuesOf } from "./ArgumentCheck/issues.js"
+import { makeStrikes } from "./ArgumentCheck/strikes.js"
 import { tolerant } from "./ArgumentCheck/tolerant.js"
 import { cut, quoted } from "./ArgumentCheck/words.js"
 
@@ -22,42 +23,57 @@ export type Check =
   | { readonly _tag: "Unusable"; readonly reason: string }
 const maxSize = 1_000_000
 const maxDepth = 200
-/** The longest time that compiling a schema may block the loop. A small schema takes longer only on a busy machine. */
-const compileMillis = (parts: number): number => (parts <= 100 ? 1_000 : 250)
+/** The longest time that compiling a schema may block the loop. */
+const compileMillis = 100
+/** A schema of so few characters is read, and one of so few parts compiled, in less; it takes longer only on a busy machine. */
+const smallSize = 10_000
+const smallParts = 100
+const smallMillis = 1_000
 /** A busy machine may have been the slow one: so often a schema is compiled anew that took too long. */
 const maxCompiles = 3
 
 const checks = new WeakMap<JsonSchema, Check>()
-const compiles = new WeakMap<JsonSchema, number>()
+const slowCompiles = makeStrikes()
+const slowChecks = makeStrikes()
 
 /** Prepared once for each schema object. Nothing throws, nothing is fetched. */
 export const forSchema = (schema: JsonSchema): Check => {
   const known = checks.get(schema)
   if (known !== undefined) return known
-  const tries = (compiles.get(schema) ?? 0) + 1
   const check = prepare(schema)
-  if (check === tooSlow && tries < maxCompiles) compiles.set(schema, tries)
-  else checks.set(schema, check)
+  if (check !== retryLater) checks.set(schema, check)
   return check
 }
 
 const unusable = (reason: string): Check => ({ _tag: "Unusable", reason })
 
 const tooSlow = unusable("it takes too long to compile")
+const retryLater: Check = { ...tooSlow }
 
 const prepare = (schema: JsonSchema): Check => {
+  let text = ""
   try {
     if (isDeeper(schema, maxDepth)) return unusable(`the schema has more than ${maxDepth} levels`)
-    if (JSON.stringify(schema).length > maxSize) return unusable("the schema is larger than 1 MB")
-    const { tolerated, weight } = watched(() => {
-      const tolerated = tolerant(schema) as JsonSchema
-      return { tolerated, weight: weigh(tolerated) }
-    })
-    return watched(() => compile(tolerated, weight), compileMillis(weight.parts))
+    text = JSON.stringify(schema)
+    if (text.length > maxSize) return unusable("the schema is larger than 1 MB")
+    if (slowCompiles.of(text) >= maxCompiles) return tooSlow
+    const { tolerated, weight } = watched(
+      () => {
+        const tolerated = tolerant(schema) as JsonSchema
+        return { tolerated, weight: weigh(tolerated) }
+      },
+      millis(text.length <= smallSize)
+    )
+    const guard = makeGuard(slowChecks.of(text), () => slowChecks.add(JSON.stringify(schema)))
+    return watched(() => compile(tolerated, weight, guard), millis(weight.parts <= smallParts))
   } catch (error) {
-    return isTimeout(error) ? tooSlow : unusable(reasonOf(error))
+    if (!isTimeout(error)) return unusable(reasonOf(error))
+    slowCompiles.add(text)
+    return slowCompiles.of(text) < maxCompiles ? retryLater : tooSlow
   }
 }
+
+const millis = (isSmall: boolean): number => (isSmall ? smallMillis : compileMillis)
 
 const reasonOf = (error: unknown): string =>
   error instanceof MissingRefError
@@ -67,6 +83,8 @@ const reasonOf = (error: unknown): string =>
 const options: Options = {
   allErrors: true,
   logger: false,
+  // ours are made of the parameters
+  messages: false,
   meta: false,
   // a property may be called "constructor"
   ownProperties: true,
@@ -83,26 +101,29 @@ const withoutNulls = (args: Readonly<Record<string, unknown>>, { required }: Jso
     Object.entries(args).filter(([key, value]) => value !== null || (Array.isArray(required) && required.includes(key)))
   )
 
+/** Without ajv's own optimizer a schema is compiled twice as fast, and checks take the same time. */
+const code: Options["code"] = { optimize: false, regExp: engine }
+
 const drafts = [Ajv2020, Ajv] as const
 
 /** Servers often write draft-07 without saying so: what one draft cannot compile, the other one may. */
-const compile = (schema: JsonSchema, weight: Weight): Check => {
+const compile = (schema: JsonSchema, weight: Weight, guard: Guard): Check => {
   const old = /draft-0[3467]/.test(String(schema.$schema))
   const failures: Array<unknown> = []
   for (const Draft of old ? drafts.toReversed() : drafts) {
     try {
       // an instance for each schema: their ids may be the same, and it is gone when the schema is
-      const validate = new Draft({ ...options, code: { regExp: engine } }).compile(schema)
+      const validate = new Draft({ ...options, code }).compile(schema)
       if ("$async" in validate) return unusable("the schema is asynchronous")
-      const guard = makeGuard()
       return {
         _tag: "Usable",
         issuesOf: (args) => {
           if (guard.isGivenUp()) return []
-          const check = () =>
-            validate(args) || validate(withoutNulls(args, schema)) ? [] : issuesOf(validate.errors ?? [], args, schema)
+          const fits = () => validate(args) || validate(withoutNulls(args, schema))
           try {
-            return isCheap(weight, args) ? check() : guard.watch(check)
+            // what is wrong is always told under the watchdog: that depends on all of the schema, not only on what applies
+            if (isCheap(weight, args) && fits()) return []
+            return guard.watch(() => (fits() ? [] : issuesOf(validate.errors ?? [], args, schema)))
           } catch {
             // it takes too long, or the schema refers to itself without end
             return []

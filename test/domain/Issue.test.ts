@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Schema, ParseResult, Either } from "effect"
 import { Issue } from "../../src/index.js"
-import { nearest } from "../../src/domain/nearest.js"
+import { makeWork, nearest } from "../../src/domain/nearest.js"
 import { findingsOf } from "../../src/domain/parseIssues.js"
 
 describe("the type of a value", () => {
@@ -89,5 +89,28 @@ describe("the nearest word", () => {
   it("is none where nothing is close", () => {
     assert.isUndefined(nearest("headers", known))
     assert.isUndefined(nearest("x", []))
+  })
+
+  it("is none for a long word, and no long word", () => {
+    const long = "ab".repeat(100)
+    assert.isUndefined(nearest(`${long}x`, [long]))
+    assert.isUndefined(nearest("ab".repeat(64), [`${"ab".repeat(64)}c`]))
+    assert.strictEqual(nearest("ab".repeat(63), ["ab".repeat(64)]), "ab".repeat(64))
+  })
+
+  it("is looked for with bounded work, which several searches may share", () => {
+    let looked = 0
+    const words = function* () {
+      for (let index = 0; index < 1_000_000; index++) {
+        looked += 1
+        yield `${"ba".repeat(50)}${index}`
+      }
+    }
+    const work = makeWork()
+    for (let search = 0; search < 20; search++) nearest(`${"ab".repeat(50)}${search}`, words(), work)
+    assert.isAbove(looked, 100)
+    assert.isBelow(looked, 15_000)
+    assert.strictEqual(nearest("timout", known), "timeout")
+    assert.isUndefined(nearest("timout", known, work))
   })
 })

@@ -3,6 +3,7 @@ import { FastCheck as fc } from "effect"
 import type { JsonSchema } from "../../src/domain/Protocol.js"
 import * as ArgumentCheck from "../../src/supervision/ArgumentCheck.js"
 import * as Cost from "../../src/supervision/ArgumentCheck/cost.js"
+import * as Words from "../../src/supervision/ArgumentCheck/words.js"
 import { runs } from "../laws/runs.js"
 
 type Args = Readonly<Record<string, unknown>>
@@ -330,6 +331,58 @@ describe("a check never blocks (security M3)", () => {
   })
 })
 
+describe("an issue of a schema with many or long names", () => {
+  const named = (count: number, name: (index: number) => string): JsonSchema => ({
+    type: "object",
+    properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), true])),
+    additionalProperties: false
+  })
+  const unknown = (count: number, name: string): Args =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, 1]))
+
+  it.each<[string, JsonSchema, Args]>([
+    ["of 1,000 characters", named(900, (index) => "ab".repeat(500) + index), unknown(40, "ba".repeat(500))],
+    ["of 200 characters", named(1_000, (index) => "ab".repeat(100) + index), unknown(20, "ba".repeat(100))],
+    ["of 5,000 characters", named(180, (index) => "ab".repeat(2_500) + index), unknown(1, "ba".repeat(2_500))]
+  ])("gives no hint for names %s", (_, schema, args) => {
+    const started = performance.now()
+    const issues = issuesOf(schema, args)
+    assert.isBelow(performance.now() - started, 2_000)
+    assert.lengthOf(issues, Math.min(20, Object.keys(args).length))
+    for (const issue of issues) assert.notProperty(issue, "hint")
+  })
+
+  it("gives hints as long as the work for one answer lasts", () => {
+    const schema = named(2_500, (index) => `property_number_${index}`)
+    const hints = issuesOf(schema, unknown(30, "propertu_numbxr_")).filter(({ hint }) => hint !== undefined)
+    assert.isAtLeast(hints.length, 1)
+    assert.isAtMost(hints.length, 15)
+    assert.strictEqual(
+      issuesOf(
+        named(50, (index) => `p_${index}`),
+        { "P-7": 1 }
+      )[0]!.hint,
+      'did you mean "p_7"?'
+    )
+  })
+
+  it("describes alternatives in bounded words, and not all of very many", () => {
+    const many = <A>(of: (index: number) => A) => Array.from({ length: 500 }, (_, index) => of(index))
+    let looked = 0
+    const counted = (index: number) => ({
+      get const() {
+        looked += 1
+        return `${index}`.repeat(20)
+      }
+    })
+    const root = { $defs: { z: { anyOf: many(counted) }, y: { anyOf: many(() => ({ $ref: "#/$defs/z" })) } } }
+    const words = Words.describe({ anyOf: many(() => ({ $ref: "#/$defs/y" })) }, root)!
+    assert.isAtMost(words.length, 1_001)
+    assert.isAbove(words.length, 500)
+    assert.isAtMost(looked, 30 * 30 * 21)
+  })
+})
+
 describe("a schema never blocks before its check (security M3)", () => {
   it.each<[string, JsonSchema]>([
     ["a pattern of many open brackets", of({ pattern: "[".repeat(300_000) })],
@@ -447,5 +500,31 @@ describe("the bound of a check (security M3)", () => {
       assert.isBelow(performance.now() - started, 2_000)
     }
     assert.strictEqual(ArgumentCheck.forSchema(schema), ArgumentCheck.forSchema(schema))
+    // listed again, it is still too slow
+    const again = ArgumentCheck.forSchema(structuredClone(schema))
+    assert.strictEqual(again, ArgumentCheck.forSchema(schema))
+  })
+
+  it("counts schemas that are true or false, and long keys", () => {
+    const named = (value: unknown) =>
+      Object.fromEntries(Array.from({ length: 8_000 }, (_, index) => [`p${index}`, value]))
+    for (const schema of [
+      { properties: named(false) },
+      { properties: named(true) },
+      { dependentSchemas: named(false) },
+      { oneOf: Object.values(named(false)) },
+      { properties: { ["x".repeat(600_000)]: true } }
+    ]) {
+      assert.isAbove(Cost.weigh(schema).parts, 8_000)
+      assert.isFalse(Cost.isCheap(Cost.weigh(schema), {}))
+    }
+  })
+
+  it("holds for an equal schema, too, after its checks took too long", () => {
+    const make = (): JsonSchema => ({ ...of({ pattern: "^(a+)+$" }), description: "listed again" })
+    const slow = { a: `${"a".repeat(50)}b` }
+    const first = make()
+    assert.deepStrictEqual([issuesOf(first, slow), issuesOf(first, slow)], [[], []])
+    assert.deepStrictEqual(issuesOf(make(), { a: "b" }), [])
   })
 })

@@ -8,7 +8,10 @@ import { definition } from "./words.js"
 
 /** What a schema costs. All numbers are upper bounds; `Infinity` where there is none. */
 export interface Weight {
-  /** Schemas, and values that arguments are compared with, after each reference is replaced by what it refers to. */
+  /**
+   * Schemas, also those that are true or false, and values that arguments are compared with, after each reference is replaced
+   * by what it refers to. Long texts and keys count as several.
+   */
   readonly parts: number
   /** How many of them are patterns. A pattern that may go back more than once has no bound. */
   readonly patterns: number
@@ -29,6 +32,7 @@ export const weigh = (root: JsonSchema): Weight => {
 
   const weighValue = (value: unknown, isTop = false): Weight => {
     if (typeof value === "string") return { ...nothing, parts: value.length >> lengthShift }
+    if (typeof value === "boolean") return onePart
     if (typeof value !== "object" || value === null) return nothing
     const before = known.get(value)
     if (before !== undefined) return before
@@ -47,8 +51,8 @@ export const weigh = (root: JsonSchema): Weight => {
     if (isOpaque(record, isTop)) return unbounded
     let sum: Weight = { ...nothing, parts: 1, comparesItems: record.uniqueItems === true }
     for (const pattern of patternsOf(record)) sum = add(sum, isSimple(pattern) ? onePattern : unbounded)
-    for (const value of Object.values(record)) {
-      sum = add(sum, weighValue(value))
+    for (const [key, value] of Object.entries(record)) {
+      sum = add(add(sum, weighValue(key)), weighValue(value))
       if (sum.parts > maxParts) return unbounded
     }
     if (typeof record.$ref !== "string") return sum
@@ -60,6 +64,8 @@ export const weigh = (root: JsonSchema): Weight => {
 }
 
 const nothing: Weight = { parts: 0, patterns: 0, comparesItems: false }
+/** What is true or false may be a schema, too. */
+const onePart: Weight = { parts: 1, patterns: 0, comparesItems: false }
 const onePattern: Weight = { parts: 1, patterns: 1, comparesItems: false }
 const unbounded: Weight = { parts: Number.POSITIVE_INFINITY, patterns: 0, comparesItems: false }
 

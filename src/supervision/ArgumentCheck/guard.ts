@@ -9,16 +9,22 @@ const watchedMillis = 100
 /** A busy machine may have been the slow one: a schema is given up after this many checks that were ended. */
 const maxEnded = 2
 
-/** The watchdog of one schema. It costs some 100 µs for each check. */
-export const makeGuard = () => {
-  let ended = 0
+/**
+ * The watchdog of one schema. It costs some 100 µs for each check. Checks of an equal schema may have been ended before, and
+ * each one that is ended is told.
+ */
+export const makeGuard = (endedBefore: number, onEnded: () => void) => {
+  let ended = endedBefore
   return {
     /** Runs a check. Throws if it takes too long. */
     watch: <A>(run: () => A): A => {
       try {
         return watched(run)
       } catch (error) {
-        if (isTimeout(error)) ended += 1
+        if (isTimeout(error)) {
+          ended += 1
+          onEnded()
+        }
         throw error
       }
     },
@@ -26,6 +32,8 @@ export const makeGuard = () => {
     isGivenUp: () => ended >= maxEnded
   }
 }
+
+export type Guard = ReturnType<typeof makeGuard>
 
 /** Whether the watchdog ended a run. */
 export const isTimeout = (error: unknown): boolean =>

@@ -4,28 +4,45 @@
 import * as Predicate from "effect/Predicate"
 import { defined } from "../../domain/defined.js"
 import { describeType, type Issue } from "../../domain/Issue.js"
-import { nearest } from "../../domain/nearest.js"
+import { makeWork, nearest } from "../../domain/nearest.js"
 import type { JsonSchema } from "../../domain/Protocol.js"
 import { type Error, withoutNoise } from "./noise.js"
 import { cut, describe, other, quoted, stepsOf } from "./words.js"
 
 const maxIssues = 20
 
+/** Of thousands of mistakes the first ones are told. */
+const maxErrors = 1_000
+
 export const issuesOf = (errors: ReadonlyArray<Error>, args: unknown, root: JsonSchema): ReadonlyArray<Issue> => {
   const issues = new Map<string, Issue>()
-  // whoever makes thousands of mistakes is told of the first ones
-  for (const error of withoutNoise(errors.slice(0, 1_000))) {
-    const issue = issueOf(error, args, root)
+  const guess = makeGuess()
+  for (const error of withoutNoise(errors.slice(0, maxErrors))) {
+    const issue = issueOf(error, args, root, guess)
     // a key without a value is not sent
     if (issue.found !== describeType(undefined) || missing.has(error.keyword)) issues.set(JSON.stringify(issue), issue)
     if (issues.size === maxIssues) break
   }
   return [...issues.values()]
 }
+
+type Guess = (key: string, properties: Readonly<Record<string, unknown>>) => string | undefined
+
+/** All hints of one answer share the work of one search. The keys of an object are listed once. */
+const makeGuess = (): Guess => {
+  const keys = new Map<object, ReadonlyArray<string>>()
+  const work = makeWork()
+  return (key, properties) => {
+    const known = keys.get(properties) ?? Object.keys(properties)
+    keys.set(properties, known)
+    return nearest(key, known, work)
+  }
+}
+
 /** Keywords that name a property which is not there. */
 const missing = new Set(["required", "dependentRequired", "dependencies"])
 
-const issueOf = (error: Error, args: unknown, root: JsonSchema): Issue => {
+const issueOf = (error: Error, args: unknown, root: JsonSchema, nearestOf: Guess): Issue => {
   const { data, keyword, params, parentSchema = {} } = error
   const path = pathOf(error.instancePath, args)
   const properties = Predicate.isRecord(parentSchema.properties) ? parentSchema.properties : {}
@@ -40,7 +57,7 @@ const issueOf = (error: Error, args: unknown, root: JsonSchema): Issue => {
     }
   }
   if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") {
-    const guess = nearest(key, Object.keys(properties))
+    const guess = nearestOf(key, properties)
     const hint = guess === undefined ? undefined : `did you mean ${quoted(guess)}?`
     const found = describeType((data as Record<string, unknown>)[key])
     return { path: [...path, key], expected: "no such key", found, ...defined({ hint }) }
