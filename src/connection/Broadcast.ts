@@ -20,11 +20,18 @@ export interface Broadcast<A> {
 /** What waits for one reader. */
 interface Inbox<A> {
   readonly waiting: Map<unknown, A>
+  /** Characters of the keys. */
+  characters: number
   readonly latch: Effect.Latch
 }
 
+/** Characters of the keys of what waits for one reader: values are about as long as their keys. */
+const maxCharacters = 1024 * 1024
+
+const lengthOf = (key: unknown): number => (typeof key === "string" ? key.length : 0)
+
 export const make = <A>(options: {
-  /** How many values wait for a reader. Beyond that it misses the oldest. */
+  /** How many values wait for a reader. Beyond that, and beyond 1 MiB of keys, it misses the oldest. */
   readonly capacity: number
   /** Of the values with the same key only the newest waits. Without it, all do. */
   readonly key?: ((value: A) => string) | undefined
@@ -32,15 +39,22 @@ export const make = <A>(options: {
   readonly early: boolean
 }): Broadcast<A> => {
   const inboxes = new Set<Inbox<A>>()
-  const emptyInbox = (): Inbox<A> => ({ waiting: new Map(), latch: Effect.unsafeMakeLatch() })
+  const emptyInbox = (): Inbox<A> => ({ waiting: new Map(), characters: 0, latch: Effect.unsafeMakeLatch() })
   let early: Inbox<A> | undefined
   let isEarly = options.early
   let ended = false
 
-  const put = ({ latch, waiting }: Inbox<A>, value: A) => {
+  const put = (inbox: Inbox<A>, value: A) => {
+    const { latch, waiting } = inbox
     const key = options.key?.(value) ?? Symbol()
+    const before = waiting.size
     waiting.set(key, value)
-    if (waiting.size > options.capacity) waiting.delete(waiting.keys().next().value)
+    if (waiting.size > before) inbox.characters += lengthOf(key)
+    while (waiting.size > 1 && (waiting.size > options.capacity || inbox.characters > maxCharacters)) {
+      const [oldest] = waiting.keys()
+      waiting.delete(oldest)
+      inbox.characters -= lengthOf(oldest)
+    }
     latch.unsafeOpen()
   }
 
@@ -52,16 +66,18 @@ export const make = <A>(options: {
     return inbox
   })
 
-  const take = ({ latch, waiting }: Inbox<A>): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
+  const take = (inbox: Inbox<A>): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
     Effect.suspend(() => {
+      const { latch, waiting } = inbox
       if (waiting.size > 0) {
         const values = Chunk.fromIterable(waiting.values())
         waiting.clear()
+        inbox.characters = 0
         return Effect.succeed(values)
       }
       if (ended) return Effect.fail(Option.none())
       latch.unsafeClose()
-      return Effect.zipRight(latch.await, take({ latch, waiting }))
+      return Effect.zipRight(latch.await, take(inbox))
     })
 
   const subscribe = Effect.map(

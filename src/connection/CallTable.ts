@@ -8,6 +8,7 @@ import type * as Protocol from "../domain/Protocol.js"
 import { callResult, invalidResult, protocolError, requestFailure } from "./answers.js"
 import type { Clocks, Limits, Running } from "./Clocks.js"
 import type { RequestError } from "./Session.js"
+import type { Scrubbers } from "./shown.js"
 import { type Message, type Wire, WireFailure } from "./Wire.js"
 
 export type Settled = Exit.Exit<Protocol.CallToolResult, RequestError>
@@ -40,13 +41,14 @@ interface Pending {
 /** The SDK numbers its requests; with these names nothing is mixed up. */
 const prefix = "call-"
 
-export const make = (options: {
+export interface Options extends Scrubbers {
   readonly server: string
   readonly wire: Wire
   readonly clocks: Clocks
-  readonly scrub: (text: string) => string
-}): CallTable => {
-  const { clocks, scrub, server, wire } = options
+}
+
+export const make = (options: Options): CallTable => {
+  const { clocks, server, wire } = options
   const pending = new Map<string, Pending>()
   let count = 0
   let over: ConnectionError | undefined
@@ -66,7 +68,7 @@ export const make = (options: {
 
   const read = ({ error, result }: Message): Settled => {
     try {
-      return error === undefined ? callResult(server, result) : Exit.fail(protocolError(server, error, scrub))
+      return error === undefined ? callResult(server, result) : Exit.fail(protocolError(server, error, options))
     } catch {
       // nested deeper than a stack is high
       return Exit.fail(invalidResult(server, [], result))

@@ -72,8 +72,8 @@ export const Notification = Schema.Union(
   Schema.TaggedStruct("ListChanged", { list: Protocol.ListKind }),
   Schema.TaggedStruct("ResourceUpdated", { uri: Schema.String }),
   Schema.TaggedStruct("ElicitationCompleted", { elicitationId: Schema.String }),
-  /** The server sent a notification that exceeds a limit. */
-  Schema.TaggedStruct("Dropped", { method: Schema.String }),
+  /** The server sent a notification that exceeds a limit: the one of nesting if no reason is given. */
+  Schema.TaggedStruct("Dropped", { method: Schema.String, reason: Schema.optional(Schema.String) }),
   Schema.TaggedStruct("PushChanged", { push: Protocol.Push })
 )
 

@@ -4,6 +4,8 @@
 import * as Arr from "effect/Array"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import type * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import {
   type ConnectionError,
@@ -19,6 +21,7 @@ import { findingsOf } from "../domain/parseIssues.js"
 import * as Protocol from "../domain/Protocol.js"
 import { scrubDeep } from "../domain/scrubDeep.js"
 import type { RequestError } from "./Session.js"
+import { excerptOf, type Scrubbers } from "./shown.js"
 import type { WireFailure } from "./Wire.js"
 
 /** A result of a tool is looked at by hand where it is good, and by the schema where it is not. */
@@ -27,11 +30,22 @@ export const callResult = (server: string, result: unknown): Exit.Exit<Protocol.
     ? Exit.succeed(result)
     : decodeResult(server, Protocol.CallToolResult, result)
 
+/** Content blocks, contents, messages or values of one result. */
+export const maxEntries = 10_000
+
+/** Issues of one result that are told. */
+const maxIssues = 20
+
+/** Characters of an error that a server answers with: of its message, and of its data with all texts and keys in it. */
+export const maxMessage = 8 * 1024
+export const maxData = 64 * 1024
+
 const isCallResult = (result: unknown): result is Protocol.CallToolResult => {
   if (typeof result !== "object" || result === null) return false
   const { content, isError } = result as { readonly content?: unknown; readonly isError?: unknown }
   return (
     Array.isArray(content) &&
+    content.length <= maxEntries &&
     (isError === undefined || typeof isError === "boolean") &&
     content.every((block) => typeof block === "object" && block !== null && typeof block.type === "string")
   )
@@ -43,10 +57,43 @@ export const decodeResult = <A, I>(
   result: unknown
 ): Exit.Exit<A, InvalidResult> => {
   if (isTooDeep(result)) return Exit.fail(invalidResult(server, [tooDeep]))
-  return Either.match(Schema.decodeUnknownEither(schema, { errors: "all" })(result), {
-    onLeft: ({ issue }) => Exit.fail(invalidResult(server, findingsOf(issue).issues, result)),
+  const crowded = crowdedPath(result)
+  if (crowded !== undefined) return Exit.fail(invalidResult(server, [tooMany(crowded)]))
+  return Either.match(Schema.decodeUnknownEither(schema)(result), {
+    onLeft: ({ issue }) => Exit.fail(invalidResult(server, issuesOf(schema, result, issue), result)),
     onRight: Exit.succeed
   })
+}
+
+/** Where lists of any length stand in a result. */
+const lists: ReadonlyArray<ReadonlyArray<string>> = [["content"], ["contents"], ["messages"], ["completion", "values"]]
+
+const crowdedPath = (result: unknown): Issue["path"] | undefined =>
+  lists.find((path) => {
+    const list = path.reduce<unknown>((at, key) => (Predicate.isRecord(at) ? at[key] : undefined), result)
+    return Array.isArray(list) && list.length > maxEntries
+  })
+
+const tooMany = (path: Issue["path"]): Issue => ({ path, expected: `at most ${maxEntries} entries`, found: "more" })
+
+/** All issues near the first one: of a list, only so many entries after it are looked at as issues are told. */
+const issuesOf = <A, I>(
+  schema: Schema.Schema<A, I>,
+  result: unknown,
+  first: ParseResult.ParseIssue
+): ReadonlyArray<Issue> => {
+  const [issue] = findingsOf(first, 1).issues
+  const near = issue === undefined ? result : shortened(result, issue.path)
+  return Either.match(Schema.decodeUnknownEither(schema, { errors: "all" })(near), {
+    onLeft: ({ issue }) => findingsOf(issue, maxIssues).issues,
+    onRight: () => []
+  })
+}
+
+const shortened = (value: unknown, [step, ...rest]: Issue["path"]): unknown => {
+  if (typeof step === "number" && Array.isArray(value)) return value.slice(0, step + maxIssues)
+  if (typeof step !== "string" || !Predicate.isRecord(value)) return value
+  return { ...value, [step]: shortened(value[step], rest) }
 }
 
 /** Whether a value of a server is nested deeper than may enter. */
@@ -62,14 +109,15 @@ export const invalidResult = (server: string, issues: ReadonlyArray<Issue>, resu
       : [{ path: [], expected: "a valid result", found: describeType(result) }]
   })
 
-/** A JSON-RPC error as the server sent it, but for secrets. */
-export const protocolError = (server: string, error: unknown, scrub: (text: string) => string): ProtocolError => {
+/** A JSON-RPC error as the server sent it, but for secrets and for what is too long. */
+export const protocolError = (server: string, error: unknown, scrubbers: Scrubbers): ProtocolError => {
   const { code, data, message } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>
+  const scrub = (text: string) => excerptOf(scrubbers, text, maxMessage)
   return new ProtocolError({
     server,
     code: typeof code === "number" && Number.isFinite(code) ? code : Protocol.errorCodes.InternalError,
     message: scrub(typeof message === "string" ? message : "the server gave no reason"),
-    ...(data === undefined ? {} : { data: scrubDeep(data, scrub) })
+    ...(data === undefined ? {} : { data: scrubDeep(data, scrub, { left: maxData }) })
   })
 }
 

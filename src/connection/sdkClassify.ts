@@ -38,6 +38,7 @@ import type { AttemptPhase } from "../domain/ServerStatus.js"
 import { invalidResult, protocolError, requestFailure } from "./answers.js"
 import { type Context as HttpContext, networkError, refusalError } from "./httpFailure.js"
 import type { RequestError } from "./Session.js"
+import { excerptOf, shown } from "./shown.js"
 import { malformedKey } from "./sdkTransport.js"
 import { spawnReason } from "./StdioCommand.js"
 import { WireFailure } from "./Wire.js"
@@ -54,8 +55,10 @@ export interface Context extends HttpContext {
 }
 
 /** Why an attempt to connect failed, or a connection ended. */
-export const connectionError = (context: Context, thrown: unknown): ConnectionError => {
-  const { scrub, server } = context
+export const connectionError = (given: Context, thrown: unknown): ConnectionError => {
+  const { server } = given
+  const scrub = (text: string) => excerptOf(given, text, maxDetail)
+  const context = { ...given, scrub }
   try {
     for (const error of chain(thrown)) {
       const known = fromTransport(context, error) ?? fromAuth(context, error) ?? fromHandshake(context, error)
@@ -64,8 +67,16 @@ export const connectionError = (context: Context, thrown: unknown): ConnectionEr
   } catch {
     // somebody threw what cannot even be looked at
   }
-  return new UnexpectedFailure({ server, detail: scrub(textOf(thrown)).slice(0, 500) })
+  return new UnexpectedFailure({ server, detail: shown(given, textOf(thrown), maxUnexpected) })
 }
+
+/** Characters of a server's own words in an error. */
+const maxDetail = 2 * 1024
+const maxUnexpected = 500
+const maxHint = 300
+
+/** Revisions of the protocol that an error names. */
+const maxRevisions = 20
 
 /** An error and what it was caused by. */
 function* chain(thrown: unknown): Iterable<unknown> {
@@ -182,7 +193,9 @@ const fromAuth = (context: Context, error: unknown): ConnectionError | undefined
 const fromHandshake = ({ closed, scrub, server }: Context, error: unknown): ConnectionError | undefined => {
   const incompatible = (detail: string) => new IncompatibleServer({ server, detail: scrub(detail) })
   if (error instanceof UnsupportedProtocolVersionError) {
-    return incompatible(`it speaks ${error.supported.map(String).join(", ") || "no revision we know"}`)
+    return incompatible(
+      `it speaks ${error.supported.slice(0, maxRevisions).map(String).join(", ") || "no revision we know"}`
+    )
   }
   if (error instanceof SdkProtocolError) {
     const malformed = malformedIssue(error)
@@ -210,22 +223,22 @@ const malformedIssue = ({ data }: SdkProtocolError): Issue | true | undefined =>
 
 /** Why a request on a live connection failed. Whether it was sent is known for our own failures; else it was. */
 export const requestError = (context: Context, thrown: unknown): RequestError => {
-  const { scrub, server } = context
+  const { server } = context
   if (thrown instanceof WireFailure) return requestFailure(server, thrown)
   if (thrown instanceof ResourceNotFoundError) {
     const { data, message } = thrown
-    return protocolError(server, { code: Protocol.errorCodes.ResourceNotFound, message, data }, scrub)
+    return protocolError(server, { code: Protocol.errorCodes.ResourceNotFound, message, data }, context)
   }
   if (thrown instanceof SdkProtocolError) {
     const malformed = malformedIssue(thrown)
-    if (malformed === undefined) return protocolError(server, thrown, scrub)
+    if (malformed === undefined) return protocolError(server, thrown, context)
     return invalidResult(server, malformed === true ? [] : [malformed])
   }
   if (thrown instanceof SdkError && thrown.code === SdkErrorCode.MethodNotSupportedByProtocolVersion) {
-    return protocolError(server, { code: Protocol.errorCodes.MethodNotFound, message: thrown.message }, scrub)
+    return protocolError(server, { code: Protocol.errorCodes.MethodNotFound, message: thrown.message }, context)
   }
   if (thrown instanceof SdkError && notAnAnswer.has(thrown.code)) {
-    const hint = scrub(thrown.message).slice(0, 300)
+    const hint = shown(context, thrown.message, maxHint)
     return invalidResult(server, [{ path: [], expected: "a valid result", found: "something else", hint }])
   }
   const stage = statusOf(thrown) === undefined ? "sent" : "refused"

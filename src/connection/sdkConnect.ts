@@ -206,7 +206,7 @@ const sessionOf = (host: Host, attempt: Attempt, { client, transport, wire }: Gr
     const { clocks, options, scrub } = attempt
     const { config, server } = options
     const era = client.getProtocolEra() ?? "legacy"
-    const calls = CallTable.make({ server, wire, clocks, scrub })
+    const calls = CallTable.make({ server, wire, clocks, scrub, scrubBeginning: attempt.scrubBeginning })
     const link: Link = {
       server,
       config,

@@ -3,8 +3,9 @@
  */
 import * as Schema from "effect/Schema"
 import * as Protocol from "../domain/Protocol.js"
-import { detached } from "./detached.js"
+import { scrubDeep } from "../domain/scrubDeep.js"
 import type { Notification } from "./Session.js"
+import { type Scrubbers, shown } from "./shown.js"
 import type { Message } from "./Wire.js"
 
 const changedLists: Readonly<Record<string, Protocol.ListKind | undefined>> = {
@@ -19,12 +20,23 @@ export const notificationOf = ({ method, params }: Message): Notification | unde
   const list = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined
   if (list !== undefined) return { _tag: "ListChanged", list }
   const { elicitationId, uri } = fields(params)
-  if (method === "notifications/resources/updated" && typeof uri === "string") return { _tag: "ResourceUpdated", uri }
+  if (method === "notifications/resources/updated" && typeof uri === "string") {
+    return uri.length > maxName ? tooLong(method) : { _tag: "ResourceUpdated", uri }
+  }
   if (method === "notifications/elicitation/complete" && typeof elicitationId === "string") {
-    return { _tag: "ElicitationCompleted", elicitationId }
+    return elicitationId.length > maxName ? tooLong(method) : { _tag: "ElicitationCompleted", elicitationId }
   }
   return undefined
 }
+
+/** Characters of what a notification is about. They wait for readers and are kept with the events. */
+const maxName = 8 * 1024
+
+const tooLong = (method: string): Notification => ({
+  _tag: "Dropped",
+  method,
+  reason: `what it is about has more than ${maxName} characters`
+})
 
 /** Notifications with the same key are about the same: the newest holds. */
 export const notificationKey = (notification: Notification): string => {
@@ -42,41 +54,26 @@ export const notificationKey = (notification: Notification): string => {
   }
 }
 
-/** How secrets are hidden, in a text and in one that goes on where it is not seen. */
-export interface Scrubbers {
-  readonly scrub: (text: string) => string
-  readonly scrubBeginning: (text: string) => string
-}
-
 /** The log line in a message, if it is one. */
 export const logLineOf = (
   { method, params }: Message,
-  { scrub, scrubBeginning }: Scrubbers,
+  scrubbers: Scrubbers,
   at: number
 ): Protocol.LogLine | undefined => {
   if (method !== "notifications/message") return undefined
   const { data, level, logger } = fields(params)
-  /** Of a long text no more is scrubbed than is shown, and a little besides: the last cut could leave half a secret. */
-  const shown = (text: string, length: number) =>
-    text.length <= 2 * length
-      ? scrub(text).slice(0, length)
-      : detached(scrubBeginning(text.slice(0, 2 * length)).slice(0, length))
   return {
     at,
     source: "server",
     level: isLevel(level) ? level : "info",
-    ...(typeof logger === "string" ? { logger: shown(logger, maxLogger) } : {}),
-    text: shown(typeof data === "string" ? data : textOf(data), maxText)
+    ...(typeof logger === "string" ? { logger: shown(scrubbers, logger, maxLogger) } : {}),
+    text: shown(scrubbers, typeof data === "string" ? data : textOf(data), maxText)
   }
 }
 
-const textOf = (data: unknown): string => {
-  try {
-    return JSON.stringify(data) ?? ""
-  } catch {
-    return "(nested too deep to be shown)"
-  }
-}
+/** As JSON, as far as it is shown: a copy of the beginning is written, and what is cut is longer than what is scrubbed. */
+const textOf = (data: unknown): string =>
+  JSON.stringify(scrubDeep(data, (text) => text.slice(0, 2 * maxText + 1), { left: 4 * maxText })) ?? ""
 
 /** A log is for people. */
 const maxText = 8 * 1024

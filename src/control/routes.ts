@@ -19,10 +19,13 @@ export interface Route {
   readonly checkQuery?: ((query: unknown) => Findings["issues"]) | undefined
 }
 
+/** Issues, and unknown keys, of one request that are told. */
+const maxIssues = 20
+
 const checking = (schema: Schema.Schema<unknown>) => {
   const decode = Schema.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })
   return (body: unknown) =>
-    Either.match(decode(body), { onLeft: ({ issue }) => issuesOf(findingsOf(issue)), onRight: () => [] })
+    Either.match(decode(body), { onLeft: ({ issue }) => issuesOf(findingsOf(issue, maxIssues)), onRight: () => [] })
 }
 
 const issuesOf = ({ issues, unknownKeys }: Findings): Findings["issues"] => [

@@ -15,7 +15,8 @@ export interface Findings {
   readonly unknownKeys: ReadonlyArray<Path>
 }
 
-export const findingsOf = (issue: ParseResult.ParseIssue): Findings => {
+/** At most so many issues, and so many unknown keys, are told. Defaults to all. */
+export const findingsOf = (issue: ParseResult.ParseIssue, most = Number.POSITIVE_INFINITY): Findings => {
   const issues: Array<Issue> = []
   const unknownKeys: Array<Path> = []
 
@@ -24,11 +25,12 @@ export const findingsOf = (issue: ParseResult.ParseIssue): Findings => {
   }
 
   const visit = (issue: ParseResult.ParseIssue, path: Path): void => {
+    if (issues.length >= most) return
     switch (issue._tag) {
       case "Pointer":
         return visit(issue.issue, [...path, ...steps(issue.path)])
       case "Unexpected":
-        return void unknownKeys.push(path)
+        return void (unknownKeys.length < most && unknownKeys.push(path))
       case "Missing":
         return wrong(path, issue.ast.type, undefined)
       case "Composite": {

@@ -22,9 +22,13 @@ export interface EventLog {
 /** How many events are kept. */
 const capacity = 10_000
 
+/** Characters of all events that are kept: a change of a long list, or of a long name, is an event, too. */
+const maxCharacters = 16 * 1024 * 1024
+
 export const make = (clock: Clock.Clock): EventLog => {
   const ring = Ring.make<ServerEvent>({
     capacity,
+    room: { total: maxCharacters, of: (event) => charactersOf(event) },
     missed: (from, to) => ({ seq: to, at: clock.unsafeCurrentTimeMillis(), type: "Skipped", from, to })
   })
   return {
@@ -33,4 +37,20 @@ export const make = (clock: Clock.Clock): EventLog => {
     from: (seq) => ring.from(() => seq),
     end: ring.end
   }
+}
+
+/** Characters that stand for the rest of a value, of which nothing but texts is counted. */
+const overhead = 16
+
+/** Nothing in an event is nested deeper. */
+const maxDepth = 20
+
+/** About as many characters as an event has as JSON. */
+const charactersOf = (value: unknown, depth = 0): number => {
+  if (typeof value === "string") return overhead + value.length
+  if (typeof value !== "object" || value === null || depth > maxDepth) return overhead
+  let sum = overhead
+  if (Array.isArray(value)) for (const each of value) sum += charactersOf(each, depth + 1)
+  else for (const key in value) sum += charactersOf((value as Readonly<Record<string, unknown>>)[key], depth + 1)
+  return sum
 }

@@ -1,5 +1,5 @@
 /**
- * The last so many values, numbered from 1 without gaps. Each reader has its own place in it and takes what it wants when it
+ * The last so many values, or as many as have room, numbered from 1 without gaps. Each reader has its own place in it and takes what it wants when it
  * wants: nothing waits for a slow one, and nothing is kept for it alone.
  */
 import * as Chunk from "effect/Chunk"
@@ -20,16 +20,34 @@ export interface Ring<A> {
 /** How many values a reader takes at once. */
 const chunkSize = 256
 
+/** The room for all values together, and how much of it one takes. The newest value is kept however large it is. */
+export interface Room<A> {
+  readonly total: number
+  readonly of: (value: A) => number
+}
+
 export const make = <A>(options: {
   readonly capacity: number
+  /** Defaults to any. */
+  readonly room?: Room<A> | undefined
   /** What a reader gets instead of what is no longer there. Nothing, if absent. */
   readonly missed?: ((from: number, to: number) => A) | undefined
 }): Ring<A> => {
-  const { capacity, missed } = options
-  const kept: Array<A> = []
+  const { capacity, missed, room } = options
+  const kept: Array<A | undefined> = []
+  const sizes: Array<number> = []
   const waiting = new Set<() => void>()
   let next = 1
+  let oldest = 1
+  let taken = 0
   let ended = false
+
+  const drop = () => {
+    const place = oldest % capacity
+    kept[place] = undefined
+    taken -= sizes[place] ?? 0
+    oldest += 1
+  }
 
   const wake = () => {
     const readers = [...waiting]
@@ -48,7 +66,6 @@ export const make = <A>(options: {
 
   const take = (reader: { at: number }): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
     Effect.suspend(() => {
-      const oldest = Math.max(1, next - capacity)
       if (reader.at < oldest) {
         const from = reader.at
         reader.at = oldest
@@ -57,7 +74,7 @@ export const make = <A>(options: {
       if (reader.at < next) {
         const end = Math.min(next, reader.at + chunkSize)
         const values: Array<A> = []
-        for (; reader.at < end; reader.at++) values.push(kept[reader.at % capacity]!)
+        for (; reader.at < end; reader.at++) values.push(kept[reader.at % capacity] as A)
         return Effect.succeed(Chunk.unsafeFromArray(values))
       }
       return ended ? Effect.fail(Option.none()) : Effect.zipRight(news(reader), take(reader))
@@ -66,6 +83,13 @@ export const make = <A>(options: {
   return {
     push: (value) => {
       if (ended) return
+      if (next - oldest === capacity) drop()
+      if (room !== undefined) {
+        const size = room.of(value)
+        taken += size
+        while (oldest < next && taken > room.total) drop()
+        sizes[next % capacity] = size
+      }
       kept[next % capacity] = value
       next += 1
       if (waiting.size > 0) wake()

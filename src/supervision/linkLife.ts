@@ -141,7 +141,7 @@ const keep = (hub: Hub, owner: Owner, link: Link.Link): Effect.Effect<never, Con
           return owner.onDiagnostic({
             severity: "warning",
             code: "notification_dropped",
-            message: `a notification was dropped, it is nested more than ${maxDepth} levels deep: ${note.method}`,
+            message: `a notification was dropped, ${note.reason ?? tooDeep}: ${note.method}`,
             subject: note.method
           })
         case "ResourceUpdated":
@@ -158,3 +158,5 @@ const keep = (hub: Hub, owner: Owner, link: Link.Link): Effect.Effect<never, Con
     yield* tend
     return yield* Effect.flatMap(Effect.raceFirst(link.session.closed, Deferred.await(link.condemned)), Effect.fail)
   })
+
+const tooDeep = `it is nested more than ${maxDepth} levels deep`

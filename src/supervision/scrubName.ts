@@ -7,6 +7,9 @@ import { secrets, type ServerConfig } from "../domain/ServerConfig.js"
 /** Names that are remembered for each config. A call publishes an event, and scrubbing takes longer than looking up. */
 const maxRemembered = 1_000
 
+/** Longer names are not remembered: they are not those of tools. */
+const maxLength = 256
+
 const scrubbers = new WeakMap<ServerConfig, (name: string) => string>()
 
 /** The name without the secrets of the server's config. */
@@ -23,6 +26,7 @@ export const scrubName = (config: ServerConfig | undefined, name: string): strin
 const remembering = (scrub: (name: string) => string) => {
   const remembered = new Map<string, string>()
   return (name: string): string => {
+    if (name.length > maxLength) return scrub(name)
     const known = remembered.get(name)
     if (known !== undefined) return known
     const scrubbed = scrub(name)

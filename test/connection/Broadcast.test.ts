@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Chunk, Effect, Stream } from "effect"
+import { Chunk, Effect, Fiber, Stream } from "effect"
 import * as Broadcast from "../../src/connection/Broadcast.js"
 
 describe("Broadcast", () => {
@@ -47,6 +47,36 @@ describe("Broadcast", () => {
       broadcast.publish(2)
       broadcast.end()
       assert.deepStrictEqual(Chunk.toReadonlyArray(yield* Stream.runCollect(stream)), [2])
+    })
+  )
+
+  it.effect("a reader that does not keep up misses the oldest beyond 1 MiB of keys", () =>
+    Effect.gen(function* () {
+      const broadcast = Broadcast.make<string>({ capacity: 10_000, key: (value) => value, early: true })
+      const uri = (index: number) => `${"x".repeat(8_000)}${index}`
+      for (let index = 0; index < 1_000; index += 1) {
+        broadcast.publish(uri(index))
+        broadcast.publish(uri(index))
+      }
+      const [first] = Chunk.toReadonlyArray(yield* Stream.runCollect(Stream.take(broadcast.stream, 1)))
+      assert.isAbove(Number(first!.slice(8_000)), 1_000 - 135)
+      assert.isBelow(Number(first!.slice(8_000)), 1_000 - 125)
+    })
+  )
+
+  it.scoped("room is counted anew after a reader took what waited", () =>
+    Effect.gen(function* () {
+      const broadcast = Broadcast.make<string>({ capacity: 10, key: (value) => value, early: false })
+      const stream = yield* broadcast.subscribe
+      const values = ["a", "b", "c", "d"].map((letter) => letter.repeat(400_000))
+      const read = yield* Effect.fork(Stream.runCollect(stream))
+      for (const value of values) {
+        broadcast.publish(value)
+        yield* Effect.yieldNow()
+        yield* Effect.yieldNow()
+      }
+      broadcast.end()
+      assert.lengthOf(Chunk.toReadonlyArray(yield* Fiber.join(read)), 4)
     })
   )
 })

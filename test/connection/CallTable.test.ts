@@ -34,7 +34,8 @@ const setup = () => {
     stop: () => void (expire = () => {}),
     hold: () => () => {}
   }
-  const table = CallTable.make({ server: "it", wire, clocks, scrub: (text) => text.replaceAll("secret", "***") })
+  const scrub = (text: string) => text.replaceAll("secret", "***")
+  const table = CallTable.make({ server: "it", wire, clocks, scrub, scrubBeginning: scrub })
   const settled: Array<CallTable.Settled> = []
   const progress: Array<unknown> = []
   const call = () =>

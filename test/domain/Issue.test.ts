@@ -61,6 +61,22 @@ describe("findings", () => {
       onRight: () => "nothing"
     })
 
+  it("are at most as many as are asked for", () => {
+    const schema = Schema.Struct({ a: Schema.Array(Schema.String) })
+    const keys = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`k${index}`, 1]))
+    const decode = ParseResult.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })
+    const { issues, unknownKeys } = findingsOf(Either.getOrThrow(Either.flip(decode({ ...keys, a: [1, 2, 3, 4] }))), 3)
+    assert.deepStrictEqual(
+      issues.map(({ path }) => path),
+      [
+        ["a", 0],
+        ["a", 1],
+        ["a", 2]
+      ]
+    )
+    assert.lengthOf(unknownKeys, 3)
+  })
+
   it("describe whatever a schema can want", () => {
     assert.strictEqual(found(Schema.NumberFromString, "secret"), "(root): expected NumberFromString, found a string")
     assert.strictEqual(found(Schema.Tuple(Schema.String), "secret"), "(root): expected an array, found a string")

@@ -61,4 +61,15 @@ describe("scrubDeep", () => {
     assert.notInclude(JSON.stringify(scrubDeep(nested(60, "secret"), scrub)), "secret")
     assert.include(JSON.stringify(scrubDeep(nested(50, "plain"), scrub)), "plain")
   })
+
+  it("leaves out what there is no room for, and says so", () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => `text ${index}`)
+    const list = scrubDeep(many, scrub, { left: 100 }) as ReadonlyArray<string>
+    assert.isBelow(list.length, 20)
+    assert.deepStrictEqual([list[0], list.at(-1)], ["text 0", "…"])
+    const record = scrubDeep(Object.fromEntries(many.map((key) => [key, 1])), scrub, { left: 100 })
+    assert.isBelow(JSON.stringify(record).length, 200)
+    assert.propertyVal(record, "…", "…")
+    assert.deepStrictEqual(scrubDeep([["a"], "b"], scrub, { left: 12 }), [["a"], "…"])
+  })
 })

@@ -70,4 +70,32 @@ describe("EventLog", () => {
       )
     })
   )
+
+  it.effect("keeps 16 MiB of events, and Skipped stands for older ones", () =>
+    Effect.gen(function* () {
+      const log = yield* makeLog
+      for (let index = 0; index < 3_000; index++) {
+        log.publish({ type: "ResourceUpdated", server: "a", uri: `${"x".repeat(8_000)}${index}` })
+      }
+      log.end()
+      const [skipped, ...rest] = yield* read(log.from(1))
+      assert.strictEqual(skipped!.type, "Skipped")
+      assert.isAtMost(JSON.stringify(rest).length, 16 * 1024 * 1024)
+      assert.isAtLeast(rest.length, 2_000)
+      assert.strictEqual(rest[0]!.seq, skipped!.seq + 1)
+      assert.strictEqual(rest.at(-1)!.seq, 3_000)
+    })
+  )
+
+  it.effect("counts every name of a change", () =>
+    Effect.gen(function* () {
+      const log = yield* makeLog
+      const added = Array.from({ length: 40_000 }, (_, index) => `tool_with_a_name_${index}`)
+      for (let revision = 1; revision <= 100; revision++) {
+        log.publish({ type: "CatalogChanged", server: "a", revision, kind: "tools", added, removed: [] })
+      }
+      log.end()
+      assert.isBelow((yield* read(log.from(1))).length, 20)
+    })
+  )
 })

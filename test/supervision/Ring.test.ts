@@ -63,6 +63,27 @@ describe("Ring", () => {
     })
   )
 
+  it.effect("keeps as many values as have room, and the newest however large it is", () =>
+    Effect.gen(function* () {
+      const make = (values: ReadonlyArray<number>) => {
+        const ring = Ring.make<number | string>({
+          capacity: 5,
+          room: { total: 10, of: Number },
+          missed: (from, to) => `${from}-${to}`
+        })
+        values.forEach(ring.push)
+        ring.end()
+        return read(ring.from(() => 1))
+      }
+      assert.deepStrictEqual(yield* make([4, 4, 2]), [4, 4, 2])
+      assert.deepStrictEqual(yield* make([4, 4, 3]), ["1-1", 4, 3])
+      assert.deepStrictEqual(yield* make([1, 2, 3, 99]), ["1-3", 99])
+      assert.deepStrictEqual(yield* make([99, 1]), ["1-1", 1])
+      assert.deepStrictEqual(yield* make([9, 1, 1, 1, 1, 1, 1, 5]), ["1-3", 1, 1, 1, 1, 5])
+      assert.deepStrictEqual(yield* make([1, 1, 1, 1, 1, 1, 1, 8]), ["1-5", 1, 1, 8])
+    })
+  )
+
   it.effect("a reader that falls out while it reads learns which values it missed", () =>
     Effect.gen(function* () {
       const ring = ringOf(300, numbers(1, 300))
