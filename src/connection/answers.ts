@@ -56,9 +56,9 @@ export const decodeResult = <A, I>(
   schema: Schema.Schema<A, I>,
   result: unknown
 ): Exit.Exit<A, InvalidResult> => {
-  if (isTooDeep(result)) return Exit.fail(invalidResult(server, [tooDeep]))
   const crowded = crowdedPath(result)
   if (crowded !== undefined) return Exit.fail(invalidResult(server, [tooMany(crowded)]))
+  if (isTooDeep(result)) return Exit.fail(invalidResult(server, [tooDeep]))
   return Either.match(Schema.decodeUnknownEither(schema)(result), {
     onLeft: ({ issue }) => Exit.fail(invalidResult(server, issuesOf(schema, result, issue), result)),
     onRight: Exit.succeed

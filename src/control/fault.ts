@@ -15,6 +15,10 @@ class Unencodable extends Error {
   override readonly name = "Unencodable"
 }
 
+/** Encodes a part of an answer. What cannot be encoded is a fault of ours. */
+export const encoding = <A>(encode: () => A): Effect.Effect<A> =>
+  Effect.orDie(Effect.try({ try: encode, catch: () => new Unencodable() }))
+
 /**
  * Requests are checked before they reach a route: what does not fit a schema behind it is an answer of ours. The framework
  * would call that a bad request.

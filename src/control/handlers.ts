@@ -19,6 +19,7 @@ import { McpAuth } from "../auth/McpAuth.js"
 import { toMillis } from "../domain/ServerConfig/Input.js"
 import { defined } from "../domain/defined.js"
 import type * as Errors from "../domain/Errors.js"
+import * as Protocol from "../domain/Protocol.js"
 import { CallToolResult, LogLine, Progress } from "../domain/Protocol.js"
 import type * as ServerConfig from "../domain/ServerConfig.js"
 import type { ServerStatus } from "../domain/ServerStatus.js"
@@ -29,6 +30,7 @@ import { ControlApi, revision } from "./ControlApi.js"
 import { callErrors } from "./ControlError.js"
 import type { EventFeed } from "./EventFeed.js"
 import * as Fault from "./fault.js"
+import * as LongList from "./longList.js"
 import { render } from "./metricsText.js"
 import type * as Payload from "./Payload.js"
 import * as Sse from "./sse.js"
@@ -180,12 +182,16 @@ const catalog = (feed: EventFeed) =>
       const catalogOf = ({ agent }: { readonly agent?: string | undefined }) =>
         agent === undefined ? supervisor.catalog : supervisor.catalogFor(agent)
       return handlers
-        .handle("tools", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ tools }) => tools))
-        .handle("resources", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ resources }) => resources))
-        .handle("resourceTemplates", ({ urlParams }) =>
-          Effect.map(catalogOf(urlParams), ({ resourceTemplates }) => resourceTemplates)
+        .handle("tools", ({ urlParams }) => Effect.flatMap(catalogOf(urlParams), ({ tools }) => listOf.tools(tools)))
+        .handle("resources", ({ urlParams }) =>
+          Effect.flatMap(catalogOf(urlParams), ({ resources }) => listOf.resources(resources))
         )
-        .handle("prompts", ({ urlParams }) => Effect.map(catalogOf(urlParams), ({ prompts }) => prompts))
+        .handle("resourceTemplates", ({ urlParams }) =>
+          Effect.flatMap(catalogOf(urlParams), ({ resourceTemplates }) => listOf.resourceTemplates(resourceTemplates))
+        )
+        .handle("prompts", ({ urlParams }) =>
+          Effect.flatMap(catalogOf(urlParams), ({ prompts }) => listOf.prompts(prompts))
+        )
         .handle("call", ({ path, payload, request }) => {
           const { idleTimeout, totalTimeout, waitForReady, ...options } = payload.options ?? {}
           const durations = { idleTimeout, totalTimeout, waitForReady }
@@ -205,6 +211,13 @@ const catalog = (feed: EventFeed) =>
         .handle("prompt", ({ payload }) => supervisor.getPrompt(payload.server, payload.name, payload.arguments))
     })
   )
+
+const listOf = {
+  tools: LongList.make(Protocol.Tool),
+  resources: LongList.make(Protocol.Resource),
+  resourceTemplates: LongList.make(Protocol.ResourceTemplate),
+  prompts: LongList.make(Protocol.Prompt)
+}
 
 type OnProgress = NonNullable<CallOptions["onProgress"]>
 

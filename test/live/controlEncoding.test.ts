@@ -1,6 +1,7 @@
 /** An answer of our own that cannot be encoded is a fault of ours: 500 in our error shape, and a line in the log. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, HashMap, Logger } from "effect"
+import type { Shape } from "../../src/supervision/model.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { type Asked, controlled, local } from "./support/control.js"
 
@@ -80,4 +81,72 @@ describe("an answer that cannot be encoded", () => {
       }).pipe(Effect.provide(layer))
     })
   }
+})
+
+describe("a long list", () => {
+  const count = 5_000
+  /** The catalog of the fake, with so many tools made from its only one. */
+  const withTools = (make: (index: number) => object) => ({
+    supervisor: { servers: { one: local } },
+    scripts: { one: FakeConnector.open({ tools: ["t"] }) },
+    around: (shape: Shape): Shape => ({
+      ...shape,
+      catalog: Effect.map(shape.catalog, (catalog) => ({
+        ...catalog,
+        tools: Array.from({ length: count }, (_, index) => ({
+          ...catalog.tools[0]!,
+          name: `t${index}`,
+          ...make(index)
+        }))
+      }))
+    })
+  })
+
+  it.scopedLive("is encoded piece by piece, and the event loop turns in between", () =>
+    Effect.gen(function* () {
+      let turn = 0
+      const turns = new Set<number>()
+      const next = () => {
+        turn += 1
+        immediate = setImmediate(next)
+      }
+      let immediate = setImmediate(next)
+      yield* Effect.addFinalizer(() => Effect.sync(() => clearImmediate(immediate)))
+      const { ask, supervisor } = yield* controlled(
+        withTools((index) => ({
+          inputSchema: {
+            type: "object",
+            toJSON: () => {
+              turns.add(turn)
+              return { type: "object", title: `${index}` }
+            }
+          }
+        }))
+      )
+      yield* supervisor.awaitSettled()
+      const { headers, json, status } = yield* ask("/tools")
+      assert.strictEqual(status, 200)
+      assert.include(headers["content-type"], "application/json")
+      assert.lengthOf(json, count)
+      assert.deepStrictEqual(
+        json.map((tool: { inputSchema: { title: string } }) => tool.inputSchema.title),
+        Array.from({ length: count }, (_, index) => `${index}`)
+      )
+      assert.isAtLeast(turns.size, 10)
+    })
+  )
+
+  it.scopedLive("with an entry that cannot be encoded is a 500 in the shape of our errors", () => {
+    const { layer, lines } = logged()
+    return Effect.gen(function* () {
+      const { ask, supervisor } = yield* controlled(
+        withTools((index) => (index === count - 1 ? { inputSchema: { properties: 1n } } : {}))
+      )
+      yield* supervisor.awaitSettled()
+      const { json, status } = yield* ask("/tools")
+      assert.strictEqual(status, 500)
+      assert.strictEqual(json.error.tag, "InternalError")
+      assert.include(lines.join("\n"), "encoding the answer")
+    }).pipe(Effect.provide(layer))
+  })
 })
