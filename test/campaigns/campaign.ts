@@ -9,6 +9,7 @@ export interface Random {
   readonly between: (low: number, high: number) => number
   readonly pick: <A>(items: ReadonlyArray<A>) => A
   readonly chance: (probability: number) => boolean
+  readonly shuffle: <A>(items: ReadonlyArray<A>) => ReadonlyArray<A>
 }
 
 export interface Context {
@@ -16,6 +17,8 @@ export interface Context {
   readonly size: Size
   /** How long a campaign that can go on for any time goes on. */
   readonly seconds: number
+  /** Whether the time that was given is over: a campaign of rounds begins no further one. */
+  readonly isOver: () => boolean
   /** One line for people about what is being done. */
   readonly log: (line: string) => void
 }
@@ -48,7 +51,12 @@ export const randomOf = (seed: number): Random => {
     next,
     between,
     pick: (items) => items[between(0, items.length - 1)]!,
-    chance: (probability) => next() < probability
+    chance: (probability) => next() < probability,
+    shuffle: (items) =>
+      items
+        .map((item) => ({ item, rank: next() }))
+        .toSorted((a, b) => a.rank - b.rank)
+        .map(({ item }) => item)
   }
 }
 
@@ -60,6 +68,15 @@ export const seedOf = (seed: number, name: string): number => {
 }
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** What a promise gives, or nothing if that takes longer. */
+export const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms)
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
 
 /** The same sentence once, with how often it was said. */
 export const counted = (sentences: ReadonlyArray<string>): ReadonlyArray<string> => {

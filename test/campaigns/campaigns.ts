@@ -1,6 +1,7 @@
 /** All campaigns, and how one is run. */
+import { endMachines } from "../hostile/machine.js"
 import { apiFuzz } from "./apiFuzz.js"
-import { type Campaign, type Outcome, randomOf, seedOf, type Size } from "./campaign.js"
+import { type Campaign, type Outcome, randomOf, seedOf, type Size, within } from "./campaign.js"
 import { cliFuzz } from "./cliFuzz.js"
 import { configChurn } from "./configChurn.js"
 import { floods } from "./floods.js"
@@ -25,23 +26,38 @@ export const campaigns: ReadonlyArray<Campaign> = [
 export interface Run {
   readonly seed: number
   readonly size: Size
+  /** A limit of time for each campaign. */
   readonly seconds?: number | undefined
   readonly log?: ((line: string) => void) | undefined
 }
 
-/** Runs one campaign. What it throws is a violation as well. */
+/** Longer than any campaign takes, also on a busy machine: one that is not over by then hangs. */
+const longest: Readonly<Record<Size, number>> = { small: 120, large: 3_600 }
+
+/** Runs one campaign. What it throws is a violation as well, and so is no end. */
 export const runCampaign = async (
   campaign: Campaign,
   { log = () => {}, seconds, seed, size }: Run
 ): Promise<Outcome> => {
+  const begin = performance.now()
+  const isOver = () => seconds !== undefined && performance.now() - begin > seconds * 1000
+  const limit = longest[size] + (seconds ?? 0)
   try {
-    return await campaign.run({
+    const running = campaign.run({
       random: randomOf(seedOf(seed, campaign.name)),
       size,
       seconds: seconds ?? (size === "large" ? 60 : 3),
+      isOver,
       log
     })
+    const outcome = await within(limit * 1000, running)
+    if (outcome !== undefined) return outcome
+    // what fails because of this is of no interest any more
+    running.catch(() => {})
+    endMachines()
+    return { figures: {}, violations: [`the campaign did not end within ${limit} s`] }
   } catch (error) {
+    endMachines()
     return {
       figures: {},
       violations: [`the campaign broke off: ${error instanceof Error ? error.stack : String(error)}`]

@@ -1,9 +1,21 @@
 /** Floods without end beside a good server: it is called meanwhile, and each flood is stopped. */
+import { readFileSync } from "node:fs"
+import type { FloodBounds } from "./bounds.js"
 import { entryOf, callingGood, goodEntry, httpServers, nameOf, newMark, pause, type Subject } from "./observe.js"
-import type { Called, Closed, Entries, Surface } from "./surface.js"
+import { type Called, type Closed, type Entries, peakOf, processesWith, type Surface } from "./surface.js"
+
+/** What became of a server that floods. */
+export interface Poured {
+  readonly subject: Subject
+  readonly status: string
+  readonly error: string
+  readonly errorTag: string | undefined
+  /** Bytes that it wrote. */
+  readonly bytes: number
+}
 
 export interface Flooded {
-  readonly names: ReadonlyArray<string>
+  readonly floods: ReadonlyArray<Poured>
   readonly good: ReadonlyArray<Called>
   /** How long it took to end the flooding servers. */
   readonly stopMs: number
@@ -13,6 +25,7 @@ export interface Flooded {
 export interface Floods {
   readonly quiet: ReadonlyArray<Called>
   readonly each: ReadonlyArray<Flooded>
+  /** The shutdown while the last group poured again. */
   readonly closed: Closed
 }
 
@@ -33,12 +46,42 @@ const limit = <A>(promise: Promise<A>, ms: number): Promise<A | undefined> => {
 /** So long a stop may take at most before the next flood begins. */
 const patience = 12_000
 
+/** Bytes that the processes of a local server have written so far. */
+const writtenBy = ({ name }: Subject, mark: string): number => {
+  let bytes = 0
+  for (const pid of processesWith(mark)) {
+    try {
+      if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(name)) continue
+      bytes += Number(/wchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1] ?? 0)
+    } catch {
+      // it has ended in the meantime
+    }
+  }
+  return bytes
+}
+
+/** Bytes of remote servers by mode. Some begin with the end of their session, which is told to them behind our back. */
+const pouredBy = async (
+  group: ReadonlyArray<Subject>,
+  poured: () => Promise<Readonly<Record<string, number>>>
+): Promise<Readonly<Record<string, number>>> => {
+  const remote = group.filter(({ transport }) => transport === "http")
+  const end = Date.now() + 2_000
+  for (;;) {
+    const bytes = await poured()
+    if (remote.every(({ name }) => (bytes[name] ?? 0) >= leastBytes) || Date.now() > end) return bytes
+    await pause(20)
+  }
+}
+
+/** Less than this is no flood. */
+const leastBytes = 64 * 1024
+
 /** Runs groups of floods, one group after the other, each for so many milliseconds. */
 export const flood = async (
   open: (servers: Entries, mark: string) => Promise<Surface>,
   groups: ReadonlyArray<ReadonlyArray<Subject>>,
-  duration: number,
-  memoryOf: (pid: number) => number
+  duration: number
 ): Promise<Floods> => {
   const mark = newMark()
   const http = await httpServers()
@@ -51,43 +94,54 @@ export const flood = async (
     const before = callingGood(surface, 5)
     await pause(Math.min(duration, 1_000))
     const quiet = await before.stop()
+    const begin = async (group: ReadonlyArray<Subject>) => {
+      await limit(Promise.all(group.map((each) => surface.connect(nameOf(each)))), patience)
+      // some floods begin with a call
+      for (const each of group) void surface.call(nameOf(each), "it").catch(() => {})
+    }
     const each: Array<Flooded> = []
     for (const group of groups) {
-      const names = group.map(nameOf)
-      await limit(Promise.all(names.map((name) => surface.connect(name))), patience)
-      // some floods begin with a call
-      for (const name of names) void surface.call(name, "it").catch(() => {})
+      await begin(group)
       const calling = callingGood(surface, 20)
       await pause(duration)
       const good = (await limit(calling.stop(), patience)) ?? [...calling.calls, { outcome: "no answer", ms: patience }]
-      const begin = performance.now()
-      await limit(Promise.all(names.map((name) => surface.disconnect(name))), patience)
-      const stopMs = Math.round(performance.now() - begin)
-      each.push({ names, good, stopMs, megabytes: memoryOf(surface.pid) })
+      const snapshots = new Map((await surface.servers()).map((snapshot) => [snapshot.name, snapshot.status]))
+      const written = new Map(group.map((subject) => [subject, writtenBy(subject, mark)]))
+      const since = performance.now()
+      await limit(Promise.all(group.map((subject) => surface.disconnect(nameOf(subject)))), patience)
+      const stopMs = Math.round(performance.now() - since)
+      const poured = await pouredBy(group, http.poured)
+      const floods = group.map((subject): Poured => {
+        const status = snapshots.get(nameOf(subject))
+        return {
+          subject,
+          status: status?.status ?? "missing",
+          error: status?.status === "failed" ? status.error : "",
+          errorTag: status?.status === "failed" ? status.errorTag : undefined,
+          bytes: (subject.transport === "http" ? poured[subject.name] : written.get(subject)) ?? 0
+        }
+      })
+      each.push({ floods, good, stopMs, megabytes: peakOf(surface.pid) })
     }
+    await begin(groups.at(-1) ?? [])
+    await pause(Math.min(duration, 300))
     return { quiet, each, closed: await surface.close() }
   } finally {
     http.end()
   }
 }
 
-export interface Bounds {
-  /** For a call to the good server. */
-  readonly goodMs: number
-  readonly stopMs: number
-  readonly megabytes: number
-}
-
 /** What does not hold, as sentences. */
 export const floodViolations = (
   { closed, each }: Pick<Floods, "closed" | "each">,
-  bounds: Bounds
+  bounds: FloodBounds
 ): ReadonlyArray<string> => [
-  ...each.flatMap(({ good, megabytes, names, stopMs }) => {
-    const what = names.join(", ")
+  ...each.flatMap(({ floods, good, megabytes, stopMs }) => {
+    const what = floods.map(({ subject }) => nameOf(subject)).join(", ")
     const failed = good.filter(({ outcome }) => outcome !== "ok")
     const slowest = p99(good)
     return [
+      ...floods.flatMap(unlikely),
       ...(failed.length > 0
         ? [`${what}: ${failed.length} calls to the good server failed: ${failed[0]!.outcome}`]
         : []),
@@ -97,5 +151,18 @@ export const floodViolations = (
       ...(megabytes > bounds.megabytes ? [`${what}: the supervisor had ${megabytes} MB`] : [])
     ]
   }),
+  ...(closed.ms > bounds.stopMs ? [`the shutdown during a flood took ${closed.ms} ms`] : []),
+  ...(closed.peakMegabytes > bounds.megabytes ? [`the supervisor had ${closed.peakMegabytes} MB at last`] : []),
   ...closed.left
+]
+
+/** A server that floods is connected or has failed for a reason of its own, and it did flood. */
+const unlikely = ({ bytes, error, errorTag, status, subject }: Poured): ReadonlyArray<string> => [
+  ...(status === "connected" || (status === "failed" && error !== "" && errorTag !== "UnexpectedFailure")
+    ? []
+    : [`${nameOf(subject)} is ${status} (${errorTag}: ${error})`]),
+  // the process of one that has failed is gone, and with it what it wrote
+  ...(bytes >= leastBytes || (subject.transport === "stdio" && status === "failed")
+    ? []
+    : [`${nameOf(subject)} wrote only ${bytes} bytes`])
 ]

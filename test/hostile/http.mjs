@@ -42,12 +42,17 @@ const sized = (fits, act) => (size) => (each) => (fits(each) ? act(each, size) :
 const atCall = (act) => at(isCall, act)
 const atGreeting = (act) => at(isGreeting, act)
 
+/** Bytes that were poured, by mode: a test asks for them at /poured. */
+const poured = {}
+
 /** Writes the same bytes until the reader goes, at most so many times. */
-const pour = ({ socket }, bytes, times = Number.POSITIVE_INFINITY, end = () => {}) => {
+const pour = ({ path, socket }, bytes, times = Number.POSITIVE_INFINITY, end = () => {}) => {
+  const [, mode] = path.split("/")
   let written = 0
   const more = () => {
     while (written < times && socket.writable) {
       written++
+      poured[mode] = (poured[mode] ?? 0) + bytes.length
       if (!socket.write(bytes)) return void socket.once("drain", more)
     }
     if (socket.writable) end()
@@ -403,7 +408,9 @@ if (process.argv[2] === "--modes") {
     if (!handlers.has(key)) handlers.set(key, modes[mode]?.(Number(size)) ?? usual(answersOf(mode, Number(size))))
     return handlers.get(key)
   }
-  const port = await listen((each) => handlerOf(each.path)(each))
+  const port = await listen((each) =>
+    each.path === "/poured" ? each.json(JSON.stringify(poured)) : handlerOf(each.path)(each)
+  )
   process.stdout.write(`${JSON.stringify({ port })}\n`)
   // it lives as long as the program that started it
   process.stdin.on("end", () => process.exit(0)).resume()

@@ -1,6 +1,6 @@
 /** A machine of its own for the built program: a home, a project, and nothing in either. */
 import { type ChildProcessByStdio, execFile, spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Readable, Writable } from "node:stream"
@@ -44,8 +44,42 @@ export const bin = (): Promise<string> => {
   return built
 }
 
+/** The directories of those that were not removed. */
+const present = new Set<string>()
+
+/** Ends and removes what campaigns left that broke off: every process that was started in a machine knows its directory. */
+export const endMachines = (): void => {
+  for (const directory of present) {
+    for (const pid of processesOf(directory)) kill(pid)
+    rmSync(directory, { recursive: true, force: true })
+  }
+  present.clear()
+}
+
+/** It may have ended in the meantime. */
+const kill = (pid: number): void => {
+  try {
+    process.kill(pid, "SIGKILL")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
+}
+
+const processesOf = (directory: string): ReadonlyArray<number> =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return ["cmdline", "environ"].some((file) => readFileSync(`/proc/${pid}/${file}`, "utf8").includes(directory))
+      } catch {
+        return false
+      }
+    })
+
 export const machine = (name: string): Machine => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), `mcp-${name.slice(0, 20)}-`)))
+  present.add(directory)
   const project = join(directory, "project")
   const stateDir = join(directory, "data", "mcp-supervisor")
   mkdirSync(project)
@@ -83,6 +117,9 @@ export const machine = (name: string): Machine => {
         })
       )
     },
-    remove: () => rmSync(directory, { recursive: true, force: true })
+    remove: () => {
+      present.delete(directory)
+      rmSync(directory, { recursive: true, force: true })
+    }
   }
 }

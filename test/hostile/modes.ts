@@ -21,7 +21,7 @@ export interface Expected {
 
 export interface Mode {
   readonly name: string
-  /** In CI, and with `HOSTILE=large`. The unit depends on the mode. */
+  /** In CI, and in the large size of the campaign. The unit depends on the mode. */
   readonly size?: number
   readonly large?: number
   /** Arguments of the call. */

@@ -42,7 +42,10 @@ export const httpServers = async () => {
   const child = spawn(process.execPath, [here("./http.mjs")], { stdio: ["pipe", "pipe", "inherit"] })
   const line = await new Promise<string>((resolve) => createInterface(child.stdout).once("line", resolve))
   const { port } = JSON.parse(line) as { readonly port: number }
-  return { port, end: () => void child.kill("SIGKILL") }
+  /** Bytes of floods that were written, by mode. */
+  const poured = async () =>
+    (await (await fetch(`http://127.0.0.1:${port}/poured`)).json()) as Readonly<Record<string, number>>
+  return { port, poured, end: () => void child.kill("SIGKILL") }
 }
 
 const limits = {

@@ -117,19 +117,27 @@ const within = <A>(budget: number, what: string, promise: Promise<A>): Promise<A
 /** No end takes longer, and a loaded machine gets some more. */
 const closeBudget = 15_000
 
-/** The program of a library user. */
-export const library = async (
+interface Embedding {
+  readonly child: ChildProcess
+  readonly perform: <A>(command: Command) => Promise<A>
+  /** Fails if the program ends before. */
+  readonly ready: Promise<unknown>
+  readonly exited: Promise<unknown>
+}
+
+/** Starts the program of a library user, and does not wait for anything. */
+export const embed = async (
+  here: Machine,
   servers: Entries,
-  mark: string,
   nodeOptions: ReadonlyArray<string> = []
-): Promise<Surface> => {
-  const here = machine(mark)
+): Promise<Embedding> => {
   const file = join(here.directory, "servers.json")
   writeFileSync(file, JSON.stringify(servers))
   const host = await bundle("../../hostile/libraryHost.ts")
   const child = spawn(process.execPath, [...nodeOptions, host, here.stateDir, file], {
     stdio: ["pipe", "pipe", "inherit"]
   })
+  child.stdin.on("error", () => {})
   const waiting = new Map<number, (result: unknown) => void>()
   createInterface(child.stdout).on("line", (line) => {
     const { id, result } = JSON.parse(line) as { readonly id: number; readonly result: unknown }
@@ -144,8 +152,25 @@ export const library = async (
     return awaitAnswer(id)
   }
   const exited = once(child, "exit")
-  const ready = awaitAnswer(0)
-  await within(30_000, "the start", Promise.race([ready, exited.then(() => Promise.reject(new Error("it ended")))]))
+  const ready = within(
+    30_000,
+    "the start",
+    Promise.race([awaitAnswer(0), exited.then(() => Promise.reject(new Error("it ended")))])
+  )
+  // not everybody waits for it
+  ready.catch(() => {})
+  return { child, perform, ready, exited }
+}
+
+/** The program of a library user. */
+export const library = async (
+  servers: Entries,
+  mark: string,
+  nodeOptions: ReadonlyArray<string> = []
+): Promise<Surface> => {
+  const here = machine(mark)
+  const { child, exited, perform, ready } = await embed(here, servers, nodeOptions)
+  await ready
   return {
     pid: child.pid!,
     servers: () => perform({ do: "servers" }),

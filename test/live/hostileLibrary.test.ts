@@ -21,5 +21,5 @@ describe("the catalogue of misbehaviours", () => {
 })
 
 describe("hostile servers in a program", () => {
-  catalogue(library, "stdio")
+  catalogue(library)
 })
