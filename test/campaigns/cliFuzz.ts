@@ -22,6 +22,24 @@ const words = [
     --header H=V --scope k=v = 0 -1 1e9`.split(/\s+/)
 ]
 
+/** Lines that make sense, so that not only the reading of words is tried. */
+const sensible = [
+  ["list"],
+  ["status", "a"],
+  ["status", "b"],
+  ["tools", "a"],
+  ["call", "a/echo", '{"tag":"x"}'],
+  ["call", "a/nothing", "{}"],
+  ["test", "a"],
+  ["config"],
+  ["disable", "a"],
+  ["add", "c", "--command", "true"],
+  ["remove", "a"]
+]
+
+/** These report on stdout what is wrong with a server, or what a tool says, and their exit code says that it is wrong. */
+const reports = new Set(["status", "test", "debug", "call"])
+
 const isJson = (text: string) => {
   try {
     JSON.parse(text)
@@ -34,8 +52,8 @@ const isJson = (text: string) => {
 export const cliFuzz: Campaign = {
   name: "cli-fuzz",
   guarantee:
-    "Any command line ends with an exit code from 0 to 3, prints valid JSON with --json, and never a stack trace.",
-  run: async ({ log, random, size }) => {
+    "Any command line ends with an exit code from 0 to 3, prints valid JSON with --json, says on stderr why it failed and nothing else on stdout, and never a stack trace.",
+  run: async ({ isOver, log, random, size }) => {
     const total = size === "large" ? 300 : 24
     const mark = newMark()
     const here = machine("cli")
@@ -45,7 +63,9 @@ export const cliFuzz: Campaign = {
     const violations: Array<string> = []
     const codes = new Map<number | null, number>()
     const one = async () => {
-      const line = [random.pick(commands), ...Array.from({ length: random.between(0, 4) }, () => random.pick(words))]
+      const line = random.chance(0.2)
+        ? [...random.pick(sensible)]
+        : [random.pick(commands), ...Array.from({ length: random.between(0, 4) }, () => random.pick(words))]
       if (random.chance(0.5)) line.push("--json")
       writeFileSync(join(directory, "config.json"), config)
       const shown = line.map((word) => JSON.stringify(word.slice(0, 40))).join(" ")
@@ -55,16 +75,25 @@ export const cliFuzz: Campaign = {
       if (code === null || code > 3) violations.push(`${shown}: ended with ${code ?? signal}`)
       if (/\n\s+at \S+ \(?\S+:\d+:\d+|please report/.test(stderr + stdout)) violations.push(`${shown}: a stack trace`)
       const isAsked = line.includes("--json") && !line.includes("--help") && !line.includes("--")
-      if (isAsked && code === 0 && stdout.trim() !== "" && !["completions", "help"].includes(line[0]!))
+      if (isAsked && stdout.trim() !== "" && !["completions", "help"].includes(line[0]!))
         if (!isJson(stdout) && !stdout.trim().split("\n").every(isJson)) violations.push(`${shown}: no JSON`)
+      if (code !== null && code > 0) {
+        const isReport = reports.has(line[0]!) && stdout.trim() !== ""
+        if (stdout !== "" && !isReport)
+          violations.push(`${shown}: failed with ${code}, but prints ${JSON.stringify(stdout.slice(0, 100))}`)
+        if (stderr.trim() === "" && !isReport) violations.push(`${shown}: failed with ${code} and says nothing`)
+      }
     }
-    for (let count = 0; count < total; count += 4) await Promise.all([one(), one(), one(), one()])
+    for (let count = 0; count < total && !isOver(); count += 4) await Promise.all([one(), one(), one(), one()])
     await here.run(["stop"])
     const left = await awaitNoProcess(mark, 5_000)
     if (left.length > 0) violations.push(`${left.length} processes are left`)
     for (const pid of processesWith(mark)) process.kill(pid, "SIGKILL")
     here.remove()
+    const ran = [...codes.values()].reduce((sum, count) => sum + count, 0)
+    // mostly nonsense, but some of it makes sense
+    if (ran > 0 && (codes.get(0) ?? 0) === 0) violations.push(`none of ${ran} command lines succeeded`)
     const figures = Object.fromEntries([...codes].sort().map(([code, count]) => [`exit ${code}`, count]))
-    return { figures: { commands: total, ...figures }, violations: counted(violations) }
+    return { figures: { commands: ran, ...figures }, violations: counted(violations) }
   }
 }

@@ -1,6 +1,6 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { machine } from "../hostile/machine.js"
+import { type Machine, machine } from "../hostile/machine.js"
 import { newMark } from "../hostile/observe.js"
 import { awaitNoProcess, processesWith, requester, serve } from "../hostile/surface.js"
 import { type Campaign, counted, pause } from "./campaign.js"
@@ -10,6 +10,47 @@ interface Snapshot {
   readonly name: string
   readonly pid?: number
   readonly generation: number
+}
+
+/** What is done to a file, and for how many milliseconds it may stay so. */
+interface Way {
+  readonly act: () => void
+  readonly longest: number
+}
+
+/** An empty or missing file is taken for an edit after 250 ms. */
+const shortly = 40
+
+/** What must not be applied may stay. */
+const long = 500
+
+/** Holds this process up: with a timer, it would be for longer when much else is to be done. */
+const hold = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+
+/** Counts the files that the daemon has read and refused, until told to stop. */
+const countRejections = async (here: Machine, address: string) => {
+  const token = readFileSync(join(here.stateDir, "control-token"), "utf8").trim()
+  const over = new AbortController()
+  const { body } = await fetch(`${address}/events`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: over.signal
+  })
+  let count = 0
+  const reading = (async () => {
+    let rest = ""
+    for await (const part of body!.pipeThrough(new TextDecoderStream())) {
+      const events = (rest + part).split("\n\n")
+      rest = events.pop()!
+      count += events.filter((event) => event.includes('"ConfigRejected"')).length
+    }
+  })().catch(() => {})
+  return {
+    count: () => count,
+    stop: async () => {
+      over.abort()
+      await reading
+    }
+  }
 }
 
 export const configChurn: Campaign = {
@@ -44,27 +85,40 @@ export const configChurn: Campaign = {
     const end = Date.now() + seconds * 1000
     let edits = 0
     let calls = 0
-    const ways: ReadonlyArray<() => void> = [
-      () => writeFileSync(file, whole),
-      // empty or missing for a while would be an edit to apply, so these are whole again at once
-      () => writeFileSync(file, ""),
-      () => writeFileSync(file, whole.slice(0, random.between(1, whole.length - 1))),
-      () => writeFileSync(file, `${whole}\n// the same again\n`),
-      () => rmSync(file, { force: true }),
-      () => {
-        writeFileSync(`${file}.new`, whole)
-        renameSync(`${file}.new`, file)
+    let broken = 0
+    const ways: ReadonlyArray<Way> = [
+      { act: () => writeFileSync(file, whole), longest: 0 },
+      { act: () => writeFileSync(file, ""), longest: shortly },
+      { act: () => rmSync(file, { force: true }), longest: shortly },
+      { act: () => writeFileSync(file, whole.slice(0, random.between(1, whole.length - 3))), longest: long },
+      { act: () => writeFileSync(file, whole.replace('"mcp":', '"mcp" nonsense')), longest: long },
+      { act: () => writeFileSync(file, `${whole}\n// the same again\n`), longest: long },
+      {
+        act: () => {
+          writeFileSync(`${file}.new`, whole)
+          renameSync(`${file}.new`, file)
+        },
+        longest: 0
       },
-      () => {
-        renameSync(directory, other)
-        mkdirSync(directory)
-        writeFileSync(file, whole)
-        rmSync(other, { recursive: true })
+      {
+        act: () => {
+          renameSync(directory, other)
+          mkdirSync(directory)
+          writeFileSync(file, whole)
+          rmSync(other, { recursive: true })
+        },
+        longest: 0
       }
     ]
     const edit = async () => {
       while (Date.now() < end) {
-        random.pick(ways)()
+        const { act, longest } = random.pick(ways)
+        act()
+        if (longest > 0 && random.chance(0.15)) {
+          broken += 1
+          if (longest === long) await pause(random.between(50, long))
+          else hold(random.between(5, longest))
+        }
         writeFileSync(file, whole)
         edits += 1
         await pause(random.between(0, 8))
@@ -78,7 +132,20 @@ export const configChurn: Campaign = {
         else if (body.content[0].text !== tag) violations.push("a call got the answer of another")
       }
     }
+    const rejections = await countRejections(here, address)
     await Promise.all([edit(), ...[0, 1, 2, 3].map(use)])
+    writeFileSync(file, whole.slice(0, -10))
+    broken += 1
+    const refusal = Date.now() + 10_000
+    while (rejections.count() === 0 && Date.now() < refusal) await pause(20)
+    const rejected = rejections.count()
+    await rejections.stop()
+    if (rejected === 0) violations.push(`none of ${broken} broken files was read and refused`)
+    for (const name of names) {
+      const { status } = await call(name, "broken")
+      if (status !== 200) violations.push(`a call was lost while the file was broken: ${status}`)
+    }
+    if (calls < seconds) violations.push(`only ${calls} calls were made`)
 
     writeFileSync(file, textWith({ last: worker(mark) }))
     const isSeen = async () => (await snapshots()).some(({ name }) => name === "last")
@@ -98,6 +165,9 @@ export const configChurn: Campaign = {
     child.kill("SIGKILL")
     for (const pid of processesWith(mark)) process.kill(pid, "SIGKILL")
     here.remove()
-    return { figures: { edits, calls }, violations: counted(violations) }
+    return {
+      figures: { edits, "left broken": broken, "read and refused": rejected, calls },
+      violations: counted(violations)
+    }
   }
 }

@@ -1,72 +1,141 @@
+import type { ChildProcess } from "node:child_process"
+import { once } from "node:events"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { machine } from "../hostile/machine.js"
+import { type Machine, machine } from "../hostile/machine.js"
 import { newMark } from "../hostile/observe.js"
-import { awaitNoProcess, processesWith, serve } from "../hostile/surface.js"
-import { type Campaign, counted, pause } from "./campaign.js"
+import { awaitNoProcess, embed, processesWith } from "../hostile/surface.js"
+import { type Campaign, counted, pause, within } from "./campaign.js"
 
 const hostileServer = fileURLToPath(new URL("../hostile/stdio.mjs", import.meta.url))
+
+export const serverOf = (mode: string, mark: string) => ({
+  command: process.execPath,
+  args: [hostileServer, mode, "1", mark]
+})
 
 /** Servers that do not end by themselves. */
 export const stubborn = (mark: string) =>
   Object.fromEntries(
     ["good", "ignores-eof-and-signals", "grandchild", "grandchild-holds-stdout"].map((mode) => [
       mode,
-      { command: process.execPath, args: [hostileServer, mode, "1", mark] }
+      serverOf(mode, mark)
     ])
   )
 
 /** After a kill of the supervisor, so long until nothing is left. */
 const guardBudget = 3_000
 
+/** A supervisor of one kind in one machine. */
+interface Kind {
+  readonly name: string
+  readonly begin: (here: Machine, mark: string) => Promise<Running>
+  /** Starts another one in the same place and ends it in order. Gives what went wrong. */
+  readonly again: (here: Machine, mark: string) => Promise<ReadonlyArray<string>>
+}
+
+interface Running {
+  readonly child: ChildProcess
+  readonly isUp: Promise<unknown>
+  /** Begins an orderly shutdown. */
+  readonly stop: () => void
+}
+
+const daemon: Kind = {
+  name: "the daemon",
+  begin: async (here, mark) => {
+    const directory = join(here.directory, "config", "mcp-supervisor")
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, "config.json"), JSON.stringify({ mcp: stubborn(mark) }))
+    const child = await here.spawn(["serve", "--port", "0", "--json"])
+    child.stderr.resume()
+    const isUp = within(30_000, once(child.stdout, "data"))
+    return { child, isUp, stop: () => void child.kill("SIGTERM") }
+  },
+  again: async (here) => {
+    const found: Array<string> = []
+    for (const words of [["start", "--port", "0"], ["stop"]]) {
+      const { code, stderr } = await here.run(words)
+      if (code !== 0) found.push(`the next ${words[0]} exits with ${code}: ${stderr.slice(-200)}`)
+    }
+    return found
+  }
+}
+
+const program: Kind = {
+  name: "a program",
+  begin: async (here, mark) => {
+    const { child, perform, ready } = await embed(here, stubborn(mark))
+    return { child, isUp: ready, stop: () => void perform({ do: "close" }) }
+  },
+  again: async (here, mark) => {
+    const { child, exited, perform, ready } = await embed(here, stubborn(mark))
+    const isDone = await within(
+      30_000,
+      (async () => {
+        await ready
+        await perform({ do: "close" })
+        await exited
+        return true
+      })()
+    ).catch((error: unknown) => String(error))
+    child.kill("SIGKILL")
+    return isDone === true ? [] : [`the next program did not start and end in order: ${isDone ?? "30 s"}`]
+  }
+}
+
 export const kills: Campaign = {
   name: "kills",
   guarantee:
-    "After kill -9 of the daemon at any moment, none of its processes is left after 3 s without a further command, no file is corrupt, and the next start works.",
-  run: async ({ log, random, size }) => {
-    const rounds = size === "large" ? 100 : 2
+    "After kill -9 of the daemon or of a program with a supervisor, at any moment, none of its processes is left after 3 s without a further command, no file is corrupt, and the next start works.",
+  run: async ({ isOver, log, random, size }) => {
+    const rounds = size === "large" ? 100 : 4
     const violations: Array<string> = []
+    let killed = 0
+    let withServers = 0
     let orphans = 0
     let atShutdown = 0
     const one = async (round: number) => {
+      const kind = round % 2 === 0 ? daemon : program
       const mark = newMark()
       const here = machine("kills")
-      const directory = join(here.directory, "config", "mcp-supervisor")
-      mkdirSync(directory, { recursive: true })
-      writeFileSync(join(directory, "config.json"), JSON.stringify({ mcp: stubborn(mark) }))
-      const isShutdown = round % 3 === 1
+      const isShutdown = round % 4 >= 2
       const after = random.between(0, 1_500)
-      log(`round ${round}: kill -9 ${after} ms after the ${isShutdown ? "beginning of the shutdown" : "start"}`)
+      log(
+        `round ${round}: kill -9 of ${kind.name} ${after} ms after the ${isShutdown ? "beginning of the shutdown" : "start"}`
+      )
+      const { child, isUp, stop } = await kind.begin(here, mark)
       if (isShutdown) {
+        await isUp
+        const patience = Date.now() + 10_000
+        while (processesWith(mark).length === 0 && Date.now() < patience) await pause(20)
+        stop()
         atShutdown += 1
-        const { child } = await serve(here)
-        child.kill("SIGTERM")
-        await pause(after)
-        child.kill("SIGKILL")
-      } else {
-        const child = await here.spawn(["serve", "--port", "0", "--json"])
-        await pause(after)
-        child.kill("SIGKILL")
       }
+      await pause(after)
+      if (processesWith(mark).length > 0) withServers += 1
+      child.kill("SIGKILL")
+      killed += 1
       const left = await awaitNoProcess(mark, guardBudget)
       orphans += left.length
-      if (left.length > 0) violations.push("processes are left 3 s after the kill")
-      violations.push(...corruptFiles(here.stateDir))
-      const started = await here.run(["start", "--port", "0"])
-      if (started.code !== 0)
-        violations.push(`the next start exits with ${started.code}: ${started.stderr.slice(-200)}`)
-      const stopped = await here.run(["stop"])
-      if (stopped.code !== 0)
-        violations.push(`the stop after it exits with ${stopped.code}: ${stopped.stderr.slice(-200)}`)
+      if (left.length > 0) violations.push(`${left.length} processes of ${kind.name} are left 3 s after the kill`)
+      violations.push(...corruptFiles(here.stateDir), ...(await kind.again(here, mark)))
       const later = await awaitNoProcess(mark, guardBudget)
-      if (later.length > 0) violations.push("processes are left after the next start and stop")
+      if (later.length > 0) violations.push(`processes of ${kind.name} are left after the next start and stop`)
       for (const pid of processesWith(mark)) process.kill(pid, "SIGKILL")
       here.remove()
     }
-    for (let round = 0; round < rounds; round += 2) await Promise.all([one(round), one(round + 1)])
+    for (let round = 0; round < rounds && !isOver(); round += 2) await Promise.all([one(round), one(round + 1)])
+    // where no server ran, there was nothing to leave behind
+    if (withServers < killed / 4) violations.push(`only ${withServers} of ${killed} kills found a server running`)
     return {
-      figures: { kills: rounds, "at shutdown": atShutdown, "orphans after 3 s": orphans },
+      figures: {
+        kills: killed,
+        "at shutdown": atShutdown,
+        "with servers running": withServers,
+        "orphans after 3 s": orphans
+      },
       violations: counted(violations)
     }
   }

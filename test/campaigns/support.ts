@@ -8,7 +8,11 @@ import * as McpSupervisor from "../../src/McpSupervisor.js"
 
 export const workerFile = fileURLToPath(new URL("./worker.mjs", import.meta.url))
 
-export const worker = (mark: string) => ({ command: process.execPath, args: [workerFile, mark] })
+/** `journal` is a directory for the tags of the calls it executes. */
+export const worker = (mark: string, journal?: string) => ({
+  command: process.execPath,
+  args: [workerFile, mark, ...(journal === undefined ? [] : [journal])]
+})
 
 /** A supervisor for as long as it is used. Says how long its shutdown took. */
 export const supervised = async <A>(

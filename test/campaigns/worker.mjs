@@ -1,15 +1,36 @@
-// A good server on stdio that answers with the tag it was given, after a while, and counts what it was asked and told.
+// A good server on stdio that answers with the tag it was given, after a while, and counts what it was asked and told:
+// node worker.mjs MARK [DIRECTORY]. Into a file of that directory it writes the tag of each call it executes, before it answers:
+// what it has written stays when it is killed.
+import { openSync, writeSync } from "node:fs"
+import { join } from "node:path"
 import { createInterface } from "node:readline"
 
-let calls = 0
-let cancels = 0
+const [, , , directory] = process.argv
+const journal = directory === undefined ? undefined : openSync(join(directory, String(process.pid)), "a")
+
+/** Cancels of each call, by its id. */
+const calls = new Map()
+let strangers = 0
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
 const text = (value) => ({ content: [{ type: "text", text: String(value) }] })
 const schema = { type: "object" }
 
+const counts = () => {
+  const cancels = [...calls.values()]
+  return {
+    calls: calls.size,
+    cancels: cancels.reduce((sum, count) => sum + count, 0),
+    notOnce: cancels.filter((count) => count !== 1).length,
+    strangers
+  }
+}
+
 createInterface(process.stdin).on("line", (line) => {
   const { id, method, params } = JSON.parse(line)
-  if (method === "notifications/cancelled") cancels += 1
+  if (method === "notifications/cancelled") {
+    if (calls.has(params.requestId)) calls.set(params.requestId, calls.get(params.requestId) + 1)
+    else strangers += 1
+  }
   if (id === undefined) return
   const info = {
     protocolVersion: "2025-11-25",
@@ -20,11 +41,15 @@ createInterface(process.stdin).on("line", (line) => {
   if (method === "tools/list")
     return send({ id, result: { tools: ["echo", "never", "counts"].map((name) => ({ name, inputSchema: schema })) } })
   if (method !== "tools/call") return send({ id, result: {} })
-  if (params.name === "counts") return send({ id, result: text(JSON.stringify({ calls, cancels })) })
-  calls += 1
-  if (params.name === "never") return
-  const { ms = 0, tag } = params.arguments
-  if (ms === 0) return send({ id, result: text(tag) })
-  setTimeout(() => send({ id, result: text(tag) }), ms)
+  if (params.name === "counts") return send({ id, result: text(JSON.stringify(counts())) })
+  const { ms = 0, tag, twice = false } = params.arguments
+  if (params.name === "never") return void calls.set(id, 0)
+  if (journal !== undefined) writeSync(journal, `${tag}\n`)
+  const answer = () => {
+    send({ id, result: text(tag) })
+    if (twice) send({ id, result: text("a second answer") })
+  }
+  if (ms === 0) return answer()
+  setTimeout(answer, ms)
 })
 process.stdin.on("end", () => process.exit(0))
