@@ -13,7 +13,7 @@
 import { type Action, newsBetween, workBetween } from "./Lifecycle/Action.js"
 import type { Event } from "./Lifecycle/Event.js"
 import { attempt, routed, type Settings, type State } from "./Lifecycle/State.js"
-import { initial, transition } from "./Lifecycle/transition.js"
+import { begun, blank, transition } from "./Lifecycle/transition.js"
 
 export type { Action } from "./Lifecycle/Action.js"
 export * from "./Lifecycle/Event.js"
@@ -54,8 +54,9 @@ export interface Step {
  * @category machine
  */
 export const start = (settings: Settings, at: number): Step => {
-  const state = initial(settings, at)
-  return { state, actions: workBetween(undefined, state) }
+  const before = blank(settings, at)
+  const state = begun(before, at)
+  return { state, actions: workBetween(before, state) }
 }
 
 /**
@@ -75,10 +76,10 @@ export const step = (state: State, event: Event): Step => {
 
 /** A list that changed is fetched again, also when it did so while the link was still being opened. */
 const refreshes = (before: State, after: State, event: Event): ReadonlyArray<Action> => {
-  const link = routed(after)?.generation
-  if (link === undefined || !("generation" in event) || event.generation !== link) return []
-  if (event._tag === "ListChanged") return [{ _tag: "RefreshCatalog", generation: link, list: event.list }]
-  const opened = event._tag === "Opened" ? attempt(before) : undefined
-  const lists = opened?.generation === link ? opened.stale : []
-  return lists.map((list) => ({ _tag: "RefreshCatalog", generation: link, list }))
+  if (!("generation" in event) || event.generation !== routed(after)?.generation) return []
+  const { generation } = event
+  if (event._tag === "ListChanged") return [{ _tag: "RefreshCatalog", generation, list: event.list }]
+  const opened = attempt(before)
+  const lists = opened?.generation === generation ? opened.stale : []
+  return lists.map((list) => ({ _tag: "RefreshCatalog", generation, list }))
 }

@@ -130,8 +130,7 @@ const replace = (text: string, ranges: ReadonlyArray<Range>, placeholder: string
  * header line, the credential behind an authorization scheme, the password of a pair, what a URL carries.
  */
 function* parts(value: string): Iterable<string> {
-  const lines = value.split(/[\r\n]+/)
-  for (const part of lines.length > 1 ? [value, ...lines] : lines) {
+  for (const part of [value, ...value.split(/[\r\n]/)]) {
     yield part
     yield part.trim()
     yield* credentials(part.trim())
@@ -140,9 +139,9 @@ function* parts(value: string): Iterable<string> {
 }
 
 function* credentials(value: string): Iterable<string> {
-  const [, headerValue] = /^[\w-]+:\s+(\S.*)$/s.exec(value) ?? []
-  const [, credential] = /^(?:bearer|basic|token|apikey|digest)\s+(\S.*)$/is.exec(headerValue ?? value) ?? []
-  const [, password] = /^[^:\s]+:(?!\d+$)([^:\s/][^:\s]*)$/.exec(value) ?? []
+  const headerValue = /^[\w-]+:\s+(\S.*)/s.exec(value)?.[1]
+  const credential = /^(?:bearer|basic|token|apikey|digest)\s+(\S.*)/is.exec(headerValue ?? value)?.[1]
+  const password = /^[^:\s]+:(?!\d+$)([^:\s/][^:\s]*)$/.exec(value)?.[1]
   for (const part of [headerValue, credential, password]) if (part !== undefined) yield part
 }
 
@@ -156,8 +155,8 @@ export function* ofUrl(text: string): Iterable<string> {
   if (!URL.canParse(text)) return
   const { password, search, username } = new URL(text)
   // as it stands in the text, too: parsing changes the spelling of some characters
-  const [, user = "", secret = ""] = /^[^/?#]*\/\/([^/?#:@]*)(?::([^/?#]*))?@/.exec(text) ?? []
-  const [, query = ""] = /\?([^#]*)/.exec(text) ?? []
+  const [user = "", secret = ""] = /^[^/?#]*\/\/([^/?#:@]*)(?::([^/?#]*))?@/.exec(text)?.slice(1) ?? []
+  const query = /\?([^#]*)/.exec(text)?.[1] ?? ""
   const values = [search.slice(1), query].flatMap((part) => part.split("&").map((pair) => pair.replace(/^[^=]*=/, "")))
   for (const raw of [username, password, user, secret, ...values]) {
     yield raw
@@ -200,8 +199,10 @@ export function* ofArguments(args: ReadonlyArray<Text>): Iterable<Text> {
       yield arg
       continue
     }
-    const [, flag, value] = /^--?([^=\s]+)(?:=(.*))?$/s.exec(arg) ?? []
-    const [, variable] = /^[A-Za-z_]\w*=(.*)$/s.exec(value ?? arg) ?? []
+    const option = /^--?([^=\s]+)(?:=(.*))?$/s.exec(arg)
+    const flag = option?.[1]
+    const value = option?.[2]
+    const variable = /^[A-Za-z_]\w*=(.*)/s.exec(value ?? arg)?.[1]
     if (variable !== undefined) yield variable
     else if (flag !== undefined && isSensitiveFlag(flag)) yield value ?? args[index + 1] ?? ""
     else yield* ofUrl(value ?? arg)

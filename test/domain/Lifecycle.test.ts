@@ -194,6 +194,25 @@ describe("a connected server", () => {
     assert.strictEqual(server.state.streak.failures, 1)
   })
 
+  it("that was given up and then fails for another reason is not called given up", () => {
+    const halfOpen = () => life().crashes().crashes().timerFires().crashes().timerFires()
+    const permanent = halfOpen().crashes({ kind: "permanent", error: "no such command", errorTag: "SpawnFailed" })
+    assert.deepStrictEqual(permanent.status, {
+      status: "failed",
+      error: "no such command",
+      errorTag: "SpawnFailed",
+      failures: 4
+    })
+    const shortage = halfOpen().crashes({ kind: "shortage", error: "no memory", errorTag: "SpawnFailed" })
+    assert.deepStrictEqual(shortage.status, {
+      status: "failed",
+      error: "no memory",
+      errorTag: "SpawnFailed",
+      failures: 3,
+      retryAt: shortage.at + 1_500
+    })
+  })
+
   it("forgets its failures after enough uptime", () => {
     const server = life().crashes().opens().after(59_999).isLost()
     assert.strictEqual(server.state.streak.failures, 2)
@@ -272,6 +291,11 @@ describe("a connected server", () => {
     assert.deepStrictEqual(server.did, ["Open 2", "PublishStatus"])
     assert.strictEqual(server.state.streak.failures, 1)
     assert.deepStrictEqual(server.isReleased().state.closing, [])
+    assert.deepInclude(server.status, {
+      status: "failed",
+      error: "unexpected failure, please report it: the link ended without a reason",
+      errorTag: "UnexpectedFailure"
+    })
   })
 })
 
@@ -347,6 +371,22 @@ describe("commands", () => {
     assert.strictEqual(server.changes("settings", { disabled: "config" }).status.status, "disabled")
   })
 
+  it("that agree with the config do not hold against a later one", () => {
+    for (const server of [
+      life().command("Connect"),
+      life().opens().command("Restart"),
+      life().command("Disable").command("Enable")
+    ]) {
+      assert.strictEqual(server.changes("settings", { disabled: "config" }).status.status, "disabled")
+    }
+  })
+
+  it("connect makes an attempt that still waits for the old link the first one again", () => {
+    const server = life().opens().after(5).isLost()
+    assert.deepInclude(server.status, { status: "connecting", attempt: 2 })
+    assert.deepInclude(server.command("Connect").status, { status: "connecting", attempt: 1 })
+  })
+
   it("connect cuts every wait short and leaves a good link alone", () => {
     assert.include(life().crashes().crashes().command("Connect").did, "Open 3")
     assert.include(life().crashes().crashes().timerFires().crashes().command("Connect").did, "Open 4")
@@ -379,9 +419,16 @@ describe("commands", () => {
     const server = life().opens().changes("identity").command("Remove")
     assert.deepStrictEqual(server.did, ["Close 1", "Close 2", "CancelTimer"])
     assert.deepStrictEqual(server.status, { status: "disabled", by: "command" })
+    assert.isTrue(Lifecycle.isRemoved(server.state))
     assert.isFalse(Lifecycle.isFinished(server.state))
     server.isReleased(1).command("Connect").isReleased(2)
     assert.isTrue(Lifecycle.isFinished(server.state))
+  })
+
+  it("disable removes nothing", () => {
+    const { state } = life().opens().command("Disable").isReleased()
+    assert.isFalse(Lifecycle.isRemoved(state))
+    assert.isFalse(Lifecycle.isFinished(state))
   })
 })
 

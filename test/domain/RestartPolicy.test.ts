@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Random, Ref, TestClock } from "effect"
+import { Clock, Effect, Exit, Fiber, Random, Ref, TestClock } from "effect"
 import { RestartPolicy } from "../../src/index.js"
 
 const policy: RestartPolicy.RestartPolicy = { ...RestartPolicy.defaultPolicy, base: 1_000, cap: 3_000, maxRestarts: 4 }
@@ -26,6 +26,23 @@ describe("the bound of the delays", () => {
   })
 })
 
+describe("the delay after a shortage on our side", () => {
+  it("is one to two seconds at first and doubles up to 8 to 16", () => {
+    const between = [1, 2, 3, 4, 5, 100].map((shortages) => [
+      RestartPolicy.shortageDelay(shortages, 0),
+      RestartPolicy.shortageDelay(shortages, 0.75)
+    ])
+    assert.deepStrictEqual(between, [
+      [1_000, 1_750],
+      [2_000, 3_500],
+      [4_000, 7_000],
+      [8_000, 14_000],
+      [8_000, 14_000],
+      [8_000, 14_000]
+    ])
+  })
+})
+
 describe("restarts", () => {
   it("count as long as the window is", () => {
     assert.deepStrictEqual(RestartPolicy.recent(policy, [0, 1, 60_000], 60_000), [1, 60_000])
@@ -47,6 +64,14 @@ describe("toSchedule", () => {
     })
   )
 
+  it.effect("leaves what is retried with its own error in the end", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.fork(Effect.retry(Effect.fail("crash"), RestartPolicy.toSchedule(policy)))
+      yield* TestClock.adjust(100_000)
+      assert.deepStrictEqual(yield* Fiber.await(fiber), Exit.fail("crash"))
+    })
+  )
+
   it.effect("goes on at the cap for as long as it takes, where there is no limit", () =>
     Effect.gen(function* () {
       const times = yield* attempts({ ...policy, maxRestarts: Number.POSITIVE_INFINITY }, 0, 600_000)
@@ -57,13 +82,15 @@ describe("toSchedule", () => {
     })
   )
 
-  it.effect("starts over after enough uptime", () =>
-    Effect.gen(function* () {
-      const times = yield* attempts({ ...policy, maxRestarts: 1 }, 60_001, 600_000)
-      assert.deepStrictEqual(
-        times,
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((attempt) => attempt * 60_001)
-      )
-    })
-  )
+  for (const uptime of [policy.stableAfter, policy.stableAfter + 1]) {
+    it.effect(`starts over after enough uptime: ${uptime} ms`, () =>
+      Effect.gen(function* () {
+        const times = yield* attempts({ ...policy, maxRestarts: 1 }, uptime, 10 * uptime - 1)
+        assert.deepStrictEqual(
+          times,
+          [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((attempt) => attempt * uptime)
+        )
+      })
+    )
+  }
 })

@@ -26,6 +26,32 @@ describe("scrub", () => {
     assert.strictEqual(scrub("redacted", "████")("redacted"), "▉")
   })
 
+  it("takes another placeholder when the usual one would complete a secret", () => {
+    assert.strictEqual(scrub("hunter22", "]abc")("hunter22abc"), "█abc")
+    assert.strictEqual(scrub("hunter22", "d]abc")("hunter22abc"), "█abc")
+    assert.strictEqual(scrub("hunter22", "abc[")("abchunter22"), "abc█")
+    assert.strictEqual(scrub("hunter22", "abc[re")("abchunter22"), "abc█")
+    assert.strictEqual(scrub("hunter22", "a[]b")("a[hunter22]b"), "a[[redacted]]b")
+  })
+
+  it("finds an encoded secret also where what stands before it reads as an escape", () => {
+    assert.strictEqual(scrub("abcü-d")("%1abc%c3%bc-d"), "%1[redacted]")
+    assert.strictEqual(scrub("abcü-d")("%1abc%C3%BC-d"), "%1[redacted]")
+  })
+
+  it("reads a form in which more is escaped than had to be", () => {
+    assert.strictEqual(scrub("one+one two")("?k=%6fne%2Bone+two&x"), "?k=[redacted]&x")
+  })
+
+  it("reads what was encoded three times, and no deeper: each reading takes time", () => {
+    assert.strictEqual(scrub("top-secret")("%252574op-secret"), "[redacted]")
+    assert.strictEqual(scrub("top-secret")("%25252574op-secret"), "%25252574op-secret")
+  })
+
+  it("does not hide what is too short without its byte order mark", () => {
+    assert.strictEqual(scrub("\ufeffabc")("abc and \ufeffabc"), "abc and [redacted]")
+  })
+
   it("leaves escapes alone that only look like one", () => {
     assert.strictEqual(scrub("secret")("%E0%A4%A and %ff and \\q"), "%E0%A4%A and %ff and \\q")
     assert.strictEqual(scrub("secret")("%ed%a0%80 secret"), "%ed%a0%80 [redacted]")
@@ -71,6 +97,7 @@ describe("scrub", () => {
 
   it("reads escapes of JSON in any case", () => {
     assert.strictEqual(scrub("sec\tret")("x sec\\tret \\u0073ec\\u0009ret y"), "x [redacted] [redacted] y")
+    assert.strictEqual(scrub("secret")("x \\U0073ecret y"), "x [redacted] y")
   })
 })
 
@@ -83,11 +110,93 @@ describe("a set of secrets", () => {
     )
   })
 
+  const valuesOf = (...texts: ReadonlyArray<string>) => Secrets.make(texts).values.map((value) => Redacted.value(value))
+
+  it("knows a secret without the blanks around it", () => {
+    assert.deepStrictEqual(valuesOf("  hunter22\t"), ["  hunter22\t", "hunter22"])
+    assert.include(valuesOf("\u00a0https://me:hunter22@host/\u00a0"), "hunter22")
+    assert.include(valuesOf("https://host/?key=hunter22\u00a0"), "hunter22")
+  })
+
+  it("knows the lines of a secret that has many", () => {
+    assert.deepStrictEqual(valuesOf("first-line\r\n\nother-line\n"), [
+      "first-line\r\n\nother-line\n",
+      "first-line\r\n\nother-line",
+      "first-line",
+      "other-line"
+    ])
+  })
+
+  it("knows the value of a header line and the credential in it", () => {
+    assert.deepStrictEqual(valuesOf("X-Key:  hunter22 \u00e9t\u00e9"), [
+      "X-Key:  hunter22 \u00e9t\u00e9",
+      "hunter22 \u00e9t\u00e9"
+    ])
+    assert.deepStrictEqual(valuesOf("Authorization: Bearer  hunter22"), [
+      "Authorization: Bearer  hunter22",
+      "Bearer  hunter22",
+      "hunter22"
+    ])
+    assert.deepStrictEqual(valuesOf("basic hunter22"), ["basic hunter22", "hunter22"])
+  })
+
+  it("does not take a sentence for a header or a credential", () => {
+    assert.deepStrictEqual(valuesOf("please note: nothing"), ["please note: nothing"])
+    assert.deepStrictEqual(valuesOf("a token nothing"), ["a token nothing"])
+  })
+
+  it("knows the password of a pair, but takes no port for one", () => {
+    assert.deepStrictEqual(valuesOf("me:7heaven"), ["me:7heaven", "7heaven"])
+    assert.deepStrictEqual(valuesOf("localhost:8080"), ["localhost:8080"])
+  })
+
+  it("knows what a URL carries as it stands there, as it is sent, and decoded", () => {
+    const partsOf = (url: string) => [...new Set(Secrets.ofUrl(url))].filter((part) => part !== "").sort()
+    assert.deepStrictEqual(partsOf("https://user\tone:hunt\ter22@host/"), [
+      "hunt\ter22",
+      "hunter22",
+      "user\tone",
+      "userone"
+    ])
+    assert.deepStrictEqual(partsOf("https://user\tone@host/"), ["user\tone", "userone"])
+    assert.deepStrictEqual(partsOf("https://host/?hunt\ter22&k=a+b%20c#d"), [
+      "a b c",
+      "a+b c",
+      "a+b%20c",
+      "hunt\ter22",
+      "hunter22"
+    ])
+    assert.deepStrictEqual(partsOf("https://me:p%C3%A4ss@host/"), ["me", "p%C3%A4ss", "päss"])
+  })
+
+  it("takes nothing from the address of a URL", () => {
+    assert.deepStrictEqual([...new Set(Secrets.ofUrl("https://host/go//user:hunter22@other/"))], [""])
+  })
+
   it("takes URLs that cannot be decoded as they are", () => {
     assert.deepStrictEqual(
       [...Secrets.ofUrl("http://h/?k=%E0%A4%A")].filter((part) => part !== ""),
       Array.from({ length: 6 }, () => "%E0%A4%A")
     )
     assert.deepStrictEqual([...Secrets.ofUrl("no url")], [])
+  })
+})
+
+describe("a command line", () => {
+  const secretsOf = (...args: ReadonlyArray<Secrets.Text>) =>
+    [...Secrets.ofArguments(args)].filter((part) => part !== "")
+
+  it("carries secrets behind flags, in variables, in URLs, and where the config says so", () => {
+    assert.deepStrictEqual(secretsOf("--token", "hunter22", "-v", "files"), ["hunter22"])
+    assert.deepStrictEqual(secretsOf("--api-key=7hunt\ner=22"), ["7hunt\ner=22"])
+    assert.deepStrictEqual(secretsOf("-e", "NAME=hunt=er\n22", "--env=OTHER=hunter33"), ["hunt=er\n22", "hunter33"])
+    assert.deepStrictEqual([...new Set(secretsOf("--to=https://me:hunter22@host/"))], ["me", "hunter22"])
+    const hidden = Redacted.make("hunter22")
+    assert.deepStrictEqual(secretsOf(hidden, "files"), [hidden])
+  })
+
+  it("has no flag in what only begins like one", () => {
+    assert.deepStrictEqual(secretsOf("--token is what it needs", "files"), [])
+    assert.deepStrictEqual(secretsOf("--token"), [])
   })
 })

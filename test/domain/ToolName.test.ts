@@ -24,6 +24,33 @@ describe("a public name", () => {
   })
 })
 
+describe("what a public name may begin with", () => {
+  it("is what stands before each underscore", () => {
+    assert.deepStrictEqual(ToolName.beginnings("a_b_c"), ["a", "a_b"])
+    assert.deepStrictEqual(ToolName.beginnings("_a"), [""])
+    assert.deepStrictEqual(ToolName.beginnings("plain"), [])
+  })
+
+  it("counts up to the longest name there is, and no further", () => {
+    const ambiguous = { server: "a", tool: `b_${"x".repeat(60)}` }
+    assert.deepStrictEqual(ToolName.beginnings(ToolName.plain(ambiguous)), ["a", "a_b"])
+    assert.match(ToolName.namer(["a", "a_b"])(ambiguous), /^a_b_x{49}_[0-9a-v]{10}$/)
+    assert.deepStrictEqual(ToolName.beginnings(`${ToolName.plain(ambiguous)}x`), [])
+  })
+})
+
+describe("assign", () => {
+  it("names each of the tools that collide once, however often it was given", () => {
+    const [one, other] = [
+      { server: "a", tool: "x" },
+      { server: "b", tool: "y" }
+    ]
+    const { byName, collisions } = ToolName.assign([one, other, { ...one }, { ...other }], () => "same")
+    assert.deepStrictEqual(collisions, [{ name: "same", refs: [one, other] }])
+    assert.strictEqual(byName.size, 0)
+  })
+})
+
 describe("filters", () => {
   const ref = (server: string, tool: string) => ({ server, tool })
 
@@ -88,6 +115,7 @@ describe("filters", () => {
 
   it("that match nothing can be told", () => {
     assert.deepStrictEqual(ToolName.unmatched({ "a_*": true, "b_*": false }, ["a_x"]), ["b_*"])
+    assert.deepStrictEqual(ToolName.unmatched({ "a_*": true, "b_*": false }, ["a_x", "c_y"]), ["b_*"])
   })
 })
 

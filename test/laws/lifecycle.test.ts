@@ -34,11 +34,12 @@ const tagsOf = (actions: ReadonlyArray<Lifecycle.Action>) => actions.map(({ _tag
 
 /** What must be true of a state, however it came about. */
 const assertLegal = (after: Lifecycle.State) => {
-  const { closing, draining, generation, phase, settings, streak, timer } = after
+  const { closing, draining, generation, intent, phase, settings, streak, timer } = after
   const live = liveGenerations(after)
   assert.strictEqual(new Set(live).size, live.length, "a generation is in two places")
   for (const each of live) assert.isTrue(each >= 1 && each <= generation, "an unknown generation")
   if (settings.disabled === "trust" && phase._tag !== "Removed") assert.strictEqual(phase._tag, "Stopped")
+  assert.include(["config", "up", "down"], intent, "an unknown intent")
   if (phase._tag === "Resting") assert.isTrue(settings.lazy, "an eager server rests")
   if (!isRunning(after))
     assert.deepStrictEqual(

@@ -29,7 +29,7 @@ export type Action =
   | { readonly _tag: "PublishReplacement"; readonly replacement: Replacement | undefined }
 
 /** What has to be done about links and timers to get from one state to the other. */
-export const workBetween = (before: State | undefined, after: State): ReadonlyArray<Action> => [
+export const workBetween = (before: State, after: State): ReadonlyArray<Action> => [
   ...closes(before, after),
   ...drains(before, after),
   ...timerChanges(before, after),
@@ -49,25 +49,23 @@ export const newsBetween = (before: State, after: State): ReadonlyArray<Action> 
   return news
 }
 
-const closes = (before: State | undefined, after: State): ReadonlyArray<Action> =>
+const closes = (before: State, after: State): ReadonlyArray<Action> =>
   after.closing
-    .filter((generation) => !before?.closing.includes(generation))
+    .filter((generation) => !before.closing.includes(generation))
     .map((generation) => ({ _tag: "Close", generation }))
 
-const drains = (before: State | undefined, { draining }: State): ReadonlyArray<Action> =>
-  draining === undefined || draining.generation === before?.draining?.generation
+const drains = (before: State, { draining }: State): ReadonlyArray<Action> =>
+  draining === undefined || draining.generation === before.draining?.generation
     ? []
     : [{ _tag: "Drain", generation: draining.generation }]
 
-const opens = (before: State | undefined, after: State): ReadonlyArray<Action> => {
+const opens = (before: State, after: State): ReadonlyArray<Action> => {
   const generation = opening(after)
-  return generation === undefined || (before !== undefined && generation === opening(before))
-    ? []
-    : [{ _tag: "Open", generation }]
+  return generation === undefined || generation === opening(before) ? [] : [{ _tag: "Open", generation }]
 }
 
-const timerChanges = (before: State | undefined, after: State): ReadonlyArray<Action> => {
-  const old = before === undefined ? [] : timers(before)
+const timerChanges = (before: State, after: State): ReadonlyArray<Action> => {
+  const old = timers(before)
   const now = timers(after)
   const gone = old.filter((timer) => !now.some(({ id }) => id === timer.id))
   const added = now.filter((timer) => !old.some(({ id }) => id === timer.id))

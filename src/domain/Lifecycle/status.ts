@@ -52,12 +52,8 @@ const seeking = (state: State, pursuit: Pursuit): ServerStatus => {
 
 const failing = (state: State, pursuit: Extract<Pursuit, { readonly failure: unknown }>): ServerStatus => {
   const { error, errorTag, exitCode, hint = "", kind, scope, signal, stderr } = pursuit.failure
-  if (pursuit._tag === "Parked" && kind === "auth") {
-    return { status: "needs_auth", reason: error, hint, ...defined({ scope }) }
-  }
-  if (pursuit._tag === "Parked" && kind === "registration") {
-    return { status: "needs_client_registration", error, hint }
-  }
+  if (kind === "auth") return { status: "needs_auth", reason: error, hint, ...defined({ scope }) }
+  if (kind === "registration") return { status: "needs_client_registration", error, hint }
   return {
     status: "failed",
     error,

@@ -18,25 +18,27 @@ import {
 
 type EventOf<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
 
+type Loss = Omit<EventOf<"Lost">, "_tag">
+
 /** What an event makes of a state. What is to be done follows from the difference between the two. */
 export const transition = (state: State, event: Event): State =>
   state.phase._tag === "Removed" && event._tag !== "Released" ? state : openWhenClear(react(state, event), event.at)
 
+/** A server before its life: it has nothing, and nothing was done for it yet. */
+export const blank = (settings: Settings, at: number): State => ({
+  settings,
+  intent: "config",
+  phase: { _tag: "Resting", since: at },
+  draining: undefined,
+  closing: [],
+  generation: 0,
+  timer: 0,
+  streak: freshStreak,
+  restarts: 0
+})
+
 /** The state in which a server begins. */
-export const initial = (settings: Settings, at: number): State => {
-  const blank: State = {
-    settings,
-    intent: "config",
-    phase: { _tag: "Resting", since: at },
-    draining: undefined,
-    closing: [],
-    generation: 0,
-    timer: 0,
-    streak: freshStreak,
-    restarts: 0
-  }
-  return openWhenClear(begin(blank, at), at)
-}
+export const begun = (state: State, at: number): State => openWhenClear(begin(state, at), at)
 
 const react = (state: State, event: Event): State => {
   switch (event._tag) {
@@ -177,34 +179,36 @@ const rest = (state: State, { at, generation }: EventOf<"Idle">): State =>
     : state
 
 const reauthenticate = (state: State, { at, revoked }: EventOf<"CredentialsChanged">): State => {
-  const current = pursuit(state)
+  const trying = attempt(state)
   if (revoked) {
-    const inUse = routed(state) !== undefined || current?._tag === "Opening"
+    const inUse = routed(state) !== undefined || trying !== undefined
     return inUse ? seek(closeOpening(drainRouted(state, at), at), at) : state
   }
-  if (current?._tag === "Opening") return pursue(state, { ...current, loggedIn: true })
+  if (trying !== undefined) return pursue(state, { ...trying, loggedIn: true })
+  const current = pursuit(state)
   return current?._tag === "Parked" && current.failure.kind === "auth" ? hurry(state, at) : state
 }
 
 // --- failing --------------------------------------------------------------------------------------------------------
 
-const lose = (state: State, event: EventOf<"Lost">): State => {
-  const { at, failure, generation } = event
-  if (opening(state) === generation) {
+const lose = (state: State, loss: Loss): State => {
+  const { at, failure, generation } = loss
+  const trying = attempt(state)
+  if (trying?.generation === generation) {
     const closed = closeOpening(state, at)
     // refused for want of a login that has come meanwhile: that is no longer true
-    return attempt(state)?.loggedIn && failure.kind === "auth" ? seek(closed, at) : fail(closed, event, 0)
+    return trying.loggedIn && failure.kind === "auth" ? seek(closed, at) : fail(closed, loss, 0)
   }
   if (state.draining?.generation === generation) return closeDraining(state)
   const link = routed(state)
   if (link?.generation !== generation) return state
   const replaced = pursuit(state) !== undefined
   const closed = closeRouted(state, at)
-  return replaced ? closed : fail(closed, event, at - link.since)
+  return replaced ? closed : fail(closed, loss, at - link.since)
 }
 
 /** Decides what follows a failure: nothing until something changes, a restart now, a restart later, or giving up. */
-const fail = (state: State, { at, failure, random }: EventOf<"Lost">, uptime: number): State => {
+const fail = (state: State, { at, failure, random }: Loss, uptime: number): State => {
   const policy = state.settings.restart
   const before = uptime >= policy.stableAfter ? { ...freshStreak, restarts: state.streak.restarts } : state.streak
   if (failure.kind === "shortage") return awaitResources(state, before, { at, failure, random })
@@ -231,7 +235,7 @@ const fail = (state: State, { at, failure, random }: EventOf<"Lost">, uptime: nu
 const awaitResources = (
   state: State,
   before: Streak,
-  { at, failure, random }: Pick<EventOf<"Lost">, "at" | "failure" | "random">
+  { at, failure, random }: Pick<Loss, "at" | "failure" | "random">
 ): State => {
   const timer = state.timer + 1
   const shortages = before.shortages + 1
@@ -242,15 +246,16 @@ const awaitResources = (
 /** A link that ends without a word has failed in a way nobody foresaw. */
 const release = (state: State, event: EventOf<"Released">): State => {
   const unexpected = new UnexpectedFailure({ server: state.settings.server, detail: "the link ended without a reason" })
-  const lost = lose(state, { ...event, _tag: "Lost", failure: Failure.fromError(unexpected) })
+  const lost = lose(state, { ...event, failure: Failure.fromError(unexpected) })
   return { ...lost, closing: lost.closing.filter((generation) => generation !== event.generation) }
 }
 
 const wake = (state: State, { at, timer }: EventOf<"TimerFired">): State => {
   if (state.draining?.timer === timer) return closeDraining(state)
-  return mapPursuit(state, (current) =>
-    "timer" in current && current.timer === timer ? { _tag: "Pending", since: at } : current
-  )
+  const current = pursuit(state)
+  return current !== undefined && "timer" in current && current.timer === timer
+    ? pursue(state, { _tag: "Pending", since: at })
+    : state
 }
 
 // --- moving links and pursuits; each leaves a state in which a link that is gone is sought again --------------------
@@ -261,15 +266,10 @@ const pursue = (state: State, next: Pursuit): State => ({
   phase: state.phase._tag === "Serving" ? { ...state.phase, replacement: next } : { _tag: "Seeking", pursuit: next }
 })
 
-const mapPursuit = (state: State, f: (current: Pursuit) => Pursuit): State => {
-  const current = pursuit(state)
-  return current === undefined ? state : pursue(state, f(current))
+const updateAttempt = (state: State, generation: number, update: (opening: Opening) => Partial<Opening>): State => {
+  const trying = attempt(state)
+  return trying?.generation === generation ? pursue(state, { ...trying, ...update(trying) }) : state
 }
-
-const updateAttempt = (state: State, generation: number, update: (opening: Opening) => Partial<Opening>): State =>
-  mapPursuit(state, (current) =>
-    current._tag === "Opening" && current.generation === generation ? { ...current, ...update(current) } : current
-  )
 
 const close = (state: State, generation: number): State => ({ ...state, closing: [...state.closing, generation] })
 
@@ -281,25 +281,24 @@ const closeOpening = (state: State, at: number): State => {
 const closeDraining = (state: State): State =>
   state.draining === undefined ? state : { ...close(state, state.draining.generation), draining: undefined }
 
-/** Takes the link that serves out of the phase, and says which it was. */
-const unroute = (state: State, at: number): readonly [State, generation: number | undefined] => {
-  const { phase } = state
-  if (phase._tag !== "Serving") return [state, undefined]
-  const sought: Pursuit = phase.replacement ?? { _tag: "Pending", since: at }
-  return [{ ...state, phase: { _tag: "Seeking", pursuit: sought } }, phase.routed.generation]
-}
+/** Takes the link that serves out of the phase. */
+const unroute = (state: State, at: number): State => ({
+  ...state,
+  phase: { _tag: "Seeking", pursuit: pursuit(state) ?? { _tag: "Pending", since: at } }
+})
 
 const closeRouted = (state: State, at: number): State => {
-  const [unrouted, generation] = unroute(state, at)
-  return generation === undefined ? state : close(unrouted, generation)
+  const link = routed(state)
+  return link === undefined ? state : close(unroute(state, at), link.generation)
 }
 
 /** There is room for one draining link: an older one has had its time. */
 const drainRouted = (state: State, at: number): State => {
-  const [unrouted, generation] = unroute(state, at)
-  if (generation === undefined) return state
+  const link = routed(state)
+  if (link === undefined) return state
   const timer = state.timer + 1
-  return { ...closeDraining(unrouted), timer, draining: { generation, timer, until: at + state.settings.drain } }
+  const draining = { generation: link.generation, timer, until: at + state.settings.drain }
+  return { ...closeDraining(unroute(state, at)), timer, draining }
 }
 
 const closeAll = (state: State, at: number): State => closeRouted(closeOpening(closeDraining(state), at), at)

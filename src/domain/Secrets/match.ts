@@ -73,8 +73,8 @@ const merge = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
 /** Whether the two can share a character somewhere in a text, so that one would bring the other about. */
 const canOverlap = (placeholder: string, needle: string): boolean => {
   if (needle.includes(placeholder) || placeholder.includes(needle)) return true
-  for (let length = 1; length < placeholder.length; length++) {
-    if (needle.startsWith(placeholder.slice(-length)) || needle.endsWith(placeholder.slice(0, length))) return true
+  for (let cut = 1; cut < placeholder.length; cut++) {
+    if (needle.startsWith(placeholder.slice(cut)) || needle.endsWith(placeholder.slice(0, cut))) return true
   }
   return false
 }

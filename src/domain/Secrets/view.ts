@@ -65,9 +65,8 @@ const encodings: ReadonlyArray<Encoding> = [
 /** A secret may be encoded in a URL inside a JSON string inside another one. */
 const maxDepth = 3
 
-const undo = (view: View, { decode, pattern }: Encoding): View | undefined => {
+const undo = (view: View, { decode, pattern }: Encoding): View => {
   const text = view.text.replace(pattern, (encoded) => decode(encoded) ?? encoded)
-  if (text === view.text) return undefined
   // most texts hold no secret: the way back is worked out when one was found
   let origins: Origins | undefined
   const trace = () => (origins ??= traceBack(view, { decode, pattern }))
@@ -108,10 +107,10 @@ export const viewsOf = (text: string): ReadonlyArray<View> => {
   const views: Array<View> = [{ text, from: (index) => index, to: (index) => index + 1 }]
   const seen = new Set([text])
   let newest = views
-  for (let depth = 0; depth < maxDepth && newest.length > 0; depth++) {
+  for (let depth = 0; depth < maxDepth; depth++) {
     newest = newest
       .flatMap((view) => encodings.map((encoding) => undo(view, encoding)))
-      .filter((view): view is View => view !== undefined && !seen.has(view.text) && seen.add(view.text) !== undefined)
+      .filter((view) => !seen.has(view.text) && seen.add(view.text) !== undefined)
     for (const view of newest) views.push(view)
   }
   return views
