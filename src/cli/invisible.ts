@@ -15,7 +15,12 @@ export const revealHidden = (text: string, reveal: (codePoint: number) => string
 
 const codePointLabel = (codePoint: number): string => `<U+${codePoint.toString(16).toUpperCase().padStart(4, "0")}>`
 
-const hidden = new RegExp(invisible, "u")
+/** More marks on one letter than any script needs cover the lines around it. */
+const tooManyMarks = "(?<=\\p{M}{8})\\p{M}"
+
+const hiddenOrMark = `(?:${invisible}|${tooManyMarks})`
+
+const hidden = new RegExp(hiddenOrMark, "u")
 
 /** Scripts whose spelling needs joiners. In the others, a joiner only hides. */
 const joining =
@@ -36,9 +41,9 @@ const wholeSequences = [
   "[#*0-9]\\ufe0f?\\u20e3",
   // an ideograph in a certain form, but not one after the other: each selector could carry a byte
   `(?<!${form})\\p{Script=Han}${form}`,
-  // a joiner within a word
-  `(?<=${joining})[\\u200c\\u200d](?=${joining})`,
+  // one joiner behind a letter, also at the end of a word
+  `(?<=${joining})[\\u200c\\u200d](?![\\u200c\\u200d])`,
   "(?<=\\p{Script=Mongolian})[\\u180b-\\u180f]"
 ]
 
-const sequenceOrHidden = new RegExp(`(${wholeSequences.join("|")})|${invisible}`, "gu")
+const sequenceOrHidden = new RegExp(`(${wholeSequences.join("|")})|${hiddenOrMark}`, "gu")

@@ -203,8 +203,9 @@ export function* ofArguments(args: ReadonlyArray<Text>): Iterable<Text> {
     const flag = option?.[1]
     const value = option?.[2]
     const variable = /^[A-Za-z_]\w*=(.*)/s.exec(value ?? arg)?.[1]
+    // a key in base64 can look like a variable: its value then is the padding
+    if (flag !== undefined && isSensitiveFlag(flag)) yield value ?? args[index + 1] ?? ""
     if (variable !== undefined) yield variable
-    else if (flag !== undefined && isSensitiveFlag(flag)) yield value ?? args[index + 1] ?? ""
     else yield* ofUrl(value ?? arg)
   }
 }

@@ -43,8 +43,17 @@ describe("hidden characters", () => {
       assert.strictEqual(revealHidden(text), text)
   })
 
+  it("shows more marks on one letter than a script needs (security L6)", () => {
+    const shown = revealHidden(`a${"\u0301".repeat(10)}b`)
+    assert.strictEqual(shown, `a${"\u0301".repeat(8)}<U+0301><U+0301>b`)
+  })
+
   it("leaves ordinary scripts as they are", () => {
     for (const text of [
+      // a joiner at the end of a word: Malayalam, Persian, Hindi
+      "ക്\u200d",
+      "ه\u200d",
+      "क्\u200d ष",
       "نمی‌خواهم",
       "क्‍ष",
       "ශ්‍රී",

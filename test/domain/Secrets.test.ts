@@ -195,6 +195,12 @@ describe("a command line", () => {
     assert.deepStrictEqual(secretsOf(hidden, "files"), [hidden])
   })
 
+  it("carries a whole key behind a flag, also one that looks like a variable", () => {
+    assert.include(secretsOf("--api-key=c2VjcmV0MTIzNA=="), "c2VjcmV0MTIzNA==")
+    assert.include(secretsOf("--token=abcd=efgh"), "abcd=efgh")
+    assert.include(secretsOf("--token", "abcd=efgh"), "abcd=efgh")
+  })
+
   it("has no flag in what only begins like one", () => {
     assert.deepStrictEqual(secretsOf("--token is what it needs", "files"), [])
     assert.deepStrictEqual(secretsOf("--token"), [])
