@@ -4,7 +4,7 @@
 import type * as Effect from "effect/Effect"
 import type { ConnectionError } from "../domain/Errors.js"
 import type { Credentials, Refusal } from "./Credentials.js"
-import type { HttpClient } from "./HttpClient.js"
+import { type HttpClient, maxUnreadBytes } from "./HttpClient.js"
 import { parseChallenge } from "./httpFailure.js"
 
 /** How often a request is sent again: once with what is new, once more if even that was replaced meanwhile. */
@@ -24,6 +24,8 @@ export const authorized = (client: HttpClient, credentials: Credentials, start: 
     const send = (retries: number) => {
       const sent = credentials.headers()
       let refused = false
+      let unread = 0
+      let hold = () => {}
       let stop = () => {}
       const exchange = client.request(
         { ...request, headers: { ...request.headers, ...sent } },
@@ -34,6 +36,7 @@ export const authorized = (client: HttpClient, credentials: Credentials, start: 
             const refusal = refusalOf(status, challenge, sent, retries)
             if (refusal === undefined) return handler.head(status, headers, flow)
             refused = true
+            hold = () => flow.pause()
             stop = start(credentials.refused(refusal), (failure) => {
               // its body may go on for as long as it likes
               exchange()
@@ -43,7 +46,9 @@ export const authorized = (client: HttpClient, credentials: Credentials, start: 
             })
           },
           data: (chunk) => {
-            if (!refused) handler.data(chunk)
+            if (!refused) return handler.data(chunk)
+            unread += chunk.length
+            if (unread > maxUnreadBytes) hold()
           },
           end: () => {
             if (!refused) handler.end()

@@ -1,10 +1,8 @@
 /**
  * HTTP as fast and as plain as it gets: kept-alive connections, bytes as they come, proxies and certificates by config.
  */
-import { readFile } from "node:fs/promises"
 import type { IncomingHttpHeaders } from "node:http"
 import type { LookupFunction } from "node:net"
-import { rootCertificates } from "node:tls"
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -13,6 +11,7 @@ import { type ConnectionError, NetworkFailed } from "../domain/Errors.js"
 import type { Policy } from "../domain/NetworkAddress.js"
 import { noProxy, proxyVariable } from "../system/noProxy.js"
 import { withinBudget } from "./budget.js"
+import { certificates } from "./certificates.js"
 import { endWhenRead } from "./endWhenRead.js"
 import type { Flow } from "./Intake.js"
 import { type AddressRefused, guardedConnector, NameLookup, refusalAhead, refusalOf } from "./OutboundGuard.js"
@@ -77,6 +76,9 @@ export const tracked = (client: HttpClient): HttpClient & { readonly abortAll: (
   }
 }
 
+/** Bytes of a body that says nothing beyond its status. A short one is read, so that the connection can be used again. */
+export const maxUnreadBytes = 16 * 1024
+
 /** How often in a row a server may send us elsewhere on itself. */
 const maxRedirects = 5
 
@@ -114,9 +116,10 @@ export const pool: Effect.Effect<Pool, never, Scope.Scope> = Effect.gen(function
     return agent
   }
   const agentsFor = <A>(server: string, caFile: string | undefined, choose: (trusted: ReadonlyArray<string>) => A) =>
-    (caFile === undefined ? Effect.succeed([]) : certificates(server, caFile)).pipe(
-      Effect.flatMap((trusted) => Effect.try({ try: () => choose(trusted), catch: () => badProxy(server) }))
-    )
+    (caFile === undefined
+      ? Effect.succeed([])
+      : certificates({ server, caFile, extraFile: process.env.NODE_EXTRA_CA_CERTS })
+    ).pipe(Effect.flatMap((trusted) => Effect.try({ try: () => choose(trusted), catch: () => badProxy(server) })))
   return {
     client: (server, caFile) =>
       Effect.map(agentsFor(server, caFile, agentWith), (agent) => ({
@@ -200,28 +203,6 @@ const badProxy = (server: string): NetworkFailed =>
     detail: "HTTP_PROXY or HTTPS_PROXY is not the address of a proxy"
   })
 
-/** What everybody trusts, and what the file holds. Setting one replaces the other. */
-const certificates = (server: string, caFile: string) =>
-  Effect.tryPromise({
-    try: async () => [...rootCertificates, await readFile(caFile, "utf8"), ...(await extraCertificates())],
-    catch: (error) =>
-      new NetworkFailed({
-        server,
-        code: String((error as NodeJS.ErrnoException).code),
-        permanent: true,
-        detail: `the certificates in "caFile" cannot be read`
-      })
-  })
-
-const extraCertificates = async (): Promise<ReadonlyArray<string>> => {
-  const file = process.env.NODE_EXTRA_CA_CERTS
-  if (file === undefined || file === "") return []
-  return readFile(file, "utf8").then(
-    (text) => [text],
-    () => []
-  )
-}
-
 const exchange = (
   dispatcher: Dispatcher,
   request: HttpRequest,
@@ -232,6 +213,7 @@ const exchange = (
   let body: Body = handler
   let over = false
   let follow: URL | undefined
+  let unread = 0
   let abort = () => {
     over = true
     body.stop?.()
@@ -242,6 +224,18 @@ const exchange = (
     if (over) return
     over = true
     handler.error(error)
+  }
+
+  const go = (url: URL) => {
+    over = true
+    abort = exchange(dispatcher, { ...request, url }, handler, redirects - 1)
+  }
+
+  const skip = (url: URL, bytes: number) => {
+    unread += bytes
+    if (unread <= maxUnreadBytes) return
+    go(url)
+    controller?.abort(aborted)
   }
 
   try {
@@ -268,12 +262,14 @@ const exchange = (
         },
         onResponseData: (_, chunk) => {
           // undici resumes a body that ends with its connection by an empty piece; pausing at it would hold back the end
-          if (!over && follow === undefined && chunk.length > 0) body.data(chunk as Buffer)
+          if (over || chunk.length === 0) return
+          if (follow === undefined) body.data(chunk as Buffer)
+          else skip(follow, chunk.length)
         },
         onResponseEnd: () => {
           if (over) return
-          if (follow === undefined) return body.end()
-          abort = exchange(dispatcher, { ...request, url: follow }, handler, redirects - 1)
+          if (follow === undefined) body.end()
+          else go(follow)
         },
         onResponseError: (_, error) => fail(error)
       }
