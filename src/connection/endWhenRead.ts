@@ -3,7 +3,8 @@
  *
  * A Node stream tells its end as soon as its buffer is empty, also to a reader that has paused in the middle of the last
  * piece. undici 7 then fails an assertion outside of any promise, which ends the process (nodejs/undici#5360; mended in
- * undici 8, which needs Node 22). A reader that has asked for more and got nothing is not paused.
+ * undici 8, which needs Node 22; a test asks for the removal of this file then). A reader that has asked for more and got
+ * nothing is not paused.
  */
 import type { Socket } from "node:net"
 import type { buildConnector } from "undici"

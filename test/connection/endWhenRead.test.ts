@@ -1,0 +1,15 @@
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { assert, describe, it } from "@effect/vitest"
+
+describe("endWhenRead", () => {
+  it("is removed with undici 8, which needs it no more (nodejs/undici#5360)", () => {
+    const file = createRequire(import.meta.url).resolve("undici/package.json")
+    const { version } = JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }
+    assert.isBelow(
+      Number(version.split(".")[0]),
+      8,
+      "delete src/connection/endWhenRead.ts and its use in HttpClient.ts, and see whether test/live/httpEnd.test.ts still passes"
+    )
+  })
+})
