@@ -3,6 +3,7 @@
  * servers that take their time or have too much to say.
  */
 import type { FetchLike } from "@modelcontextprotocol/client"
+import * as ByteBuffer from "../connection/ByteBuffer.js"
 import type { HttpClient, HttpRequest } from "../connection/HttpClient.js"
 import { AddressRefused } from "../connection/OutboundGuard.js"
 
@@ -15,8 +16,7 @@ export const make =
   (client: HttpClient, userAgent: string, timeout = longest): FetchLike =>
   (url, init = {}) =>
     new Promise((resolve, reject) => {
-      const chunks: Array<Buffer> = []
-      let size = 0
+      const read = ByteBuffer.make()
       let head: { readonly status: number; readonly headers: Headers } | undefined
       const fail = (cause: unknown) => {
         clearTimeout(timer)
@@ -33,15 +33,14 @@ export const make =
           }
         },
         data: (chunk) => {
-          size += chunk.length
-          if (size > maxBytes) fail(coded("EMSGSIZE"))
-          else chunks.push(chunk)
+          read.add(chunk)
+          if (read.size() > maxBytes) fail(coded("EMSGSIZE"))
         },
         end: () => {
           clearTimeout(timer)
           const { headers, status } = head ?? { status: 502, headers: new Headers() }
           // an answer of these kinds has no body, and the constructor insists on it
-          const body = [204, 205, 304].includes(status) ? null : Buffer.concat(chunks)
+          const body = [204, 205, 304].includes(status) ? null : read.take()
           headers.delete("content-encoding")
           try {
             resolve(new Response(body, { status, headers }))

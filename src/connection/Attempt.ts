@@ -25,6 +25,7 @@ import { isRequest, type Message, type WireEvents } from "./Wire.js"
 /** Who gets the messages. It changes as the attempt comes further. */
 export interface Receiver {
   readonly message: WireEvents["message"]
+  readonly awaits: WireEvents["awaits"]
   readonly closed: (reason: ConnectionError) => void
 }
 
@@ -48,6 +49,8 @@ export interface Attempt {
   readonly updates: Broadcast.Broadcast<string>
   readonly logs: Broadcast.Broadcast<Protocol.LogLine>
   readonly processLog: ProcessLog.ProcessLog
+  /** A line in the log of the server about what it sent. */
+  readonly warn: (text: string) => void
   /** Where the attempt stands; nothing once it has succeeded. */
   readonly phase: () => AttemptPhase | undefined
   readonly reached: (phase: AttemptPhase) => Effect.Effect<void>
@@ -113,12 +116,14 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
     let reason: ConnectionError | undefined
     let finished = false
     let push: Protocol.Push = "none"
-    let receiver: Receiver = { message: () => {}, closed: () => {} }
+    let receiver: Receiver = { message: () => {}, awaits: () => false, closed: () => {} }
 
     const log = (line: Protocol.LogLine) => {
       logs.publish(line)
       guarded(() => options.onLog?.(line))
     }
+
+    const warn = (text: string) => log({ at: Date.now(), source: "server", level: "warning", text })
 
     /** The session is of no more use. */
     const condemn = (why: ConnectionError) => {
@@ -160,6 +165,17 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
       notifications.publish({ _tag: "Dropped", method: scrub(method).slice(0, maxMethod) })
     }
 
+    const dropped: WireEvents["dropped"] = (envelopes, bytes) => {
+      const [first] = envelopes
+      const what = first?.method === undefined ? "an answer" : scrub(first.method).slice(0, maxMethod)
+      warn(`a message of ${bytes} bytes was dropped, it is too long for what it is: ${what}`)
+      for (const { id, method } of envelopes) {
+        if (id !== undefined && method !== undefined) {
+          receiver.message({ jsonrpc: "2.0", id, method, params: {} }, "")
+        }
+      }
+    }
+
     const closedByUs = () => new ConnectionClosed({ server, detail: "it was closed by us" })
     // a session that is closing already lets the wire hear what it can before it ends
     const leave = Effect.sync(() => reason === undefined && finish(closedByUs()))
@@ -182,6 +198,7 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
       logs,
       processLog: ProcessLog.make({ scrub, scrubBeginning, onLine: log }),
       setPush,
+      warn,
       leave,
       phase: () => phase,
       reached: (next) =>
@@ -212,6 +229,10 @@ export const make = (options: ConnectOptions): Effect.Effect<Attempt, never, Sco
         return {
           message: (each, text) => {
             if (listening) guarded(() => message(each, text))
+          },
+          awaits: (id) => listening && receiver.awaits(id),
+          dropped: (envelopes, bytes) => {
+            if (listening) guarded(() => dropped(envelopes, bytes))
           },
           push: whenListening(setPush),
           closing: whenListening((why: ConnectionError) => {

@@ -9,7 +9,7 @@ import { callResult, invalidResult, protocolError, requestFailure } from "./answ
 import type { Clocks, Limits, Running } from "./Clocks.js"
 import type { RequestError } from "./Session.js"
 import type { Scrubbers } from "./shown.js"
-import { type Message, type Wire, WireFailure } from "./Wire.js"
+import { type Message, type MessageId, type Wire, WireFailure } from "./Wire.js"
 
 export type Settled = Exit.Exit<Protocol.CallToolResult, RequestError>
 
@@ -26,6 +26,8 @@ export interface Call {
 export interface CallTable {
   /** Sends a call. The function it gives takes the call back: the server is told, nobody else. */
   readonly call: (call: Call) => () => void
+  /** Whether a call with this id waits for its answer. */
+  readonly awaits: (id: MessageId) => boolean
   /** Whether a message was for one of the calls. */
   readonly accept: (message: Message) => boolean
   /** The connection is over, and with it every call. */
@@ -106,6 +108,7 @@ export const make = (options: Options): CallTable => {
         if (take(id) !== undefined) giveUp(id, entry)
       }
     },
+    awaits: (id) => pending.has(id as string),
     accept: (message) => {
       const { id } = message
       if (message.method === undefined) {

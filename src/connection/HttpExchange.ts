@@ -2,14 +2,17 @@
  * One request and the messages that come back for it, as one JSON text or as a stream of events.
  */
 import type { IncomingHttpHeaders } from "node:http"
-import { createParser } from "eventsource-parser"
 import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../domain/Errors.js"
+import * as ByteBuffer from "./ByteBuffer.js"
 import * as CredentialFailure from "./credentialFailure.js"
-import type { HttpClient, HttpRequest } from "./HttpClient.js"
+import * as EventReader from "./EventReader.js"
+import { maxEventLines } from "./EventReader.js"
+import { type HttpClient, type HttpRequest, maxUnreadBytes } from "./HttpClient.js"
 import { type Context, codeOf, networkError, refusalError } from "./httpFailure.js"
 import type { Flow, Intake } from "./Intake.js"
 import * as LineReader from "./LineReader.js"
 import * as MessageReader from "./MessageReader.js"
+import * as StrayLimit from "./StrayLimit.js"
 import { maxMessageBytes, maxMessageValues, type Stage, type WireEvents, WireFailure } from "./Wire.js"
 
 /** What the exchanges of one server share. */
@@ -17,6 +20,33 @@ export interface Reading extends Context {
   readonly intake: Intake
   /** Counts a line of so many bytes that belongs to no message. A kilobyte counts as another line. */
   readonly stray: (bytes: number) => void
+  readonly awaits: WireEvents["awaits"]
+  /** Counts messages that were too long, and tells them. */
+  readonly dropped: WireEvents["dropped"]
+}
+
+/** @param tooMuch ends the connection of a server that writes too much that is no message. */
+export const readingOf = (
+  context: Context & { readonly events: Pick<WireEvents, "awaits" | "dropped"> },
+  intake: Intake,
+  tooMuch: (reason: ConnectionError) => void
+): Reading => {
+  const strays = StrayLimit.make()
+  const { server } = context
+  const { awaits, dropped } = context.events
+  const stray = (bytes: number) => {
+    if (strays.count(bytes)) tooMuch(new ConnectionClosed({ server, detail: StrayLimit.strayDetail }))
+  }
+  return {
+    ...context,
+    intake,
+    stray,
+    awaits,
+    dropped: (envelopes, bytes) => {
+      dropped(envelopes, bytes)
+      stray(StrayLimit.bytesOfDropped(envelopes, bytes))
+    }
+  }
 }
 
 /** Where a stream of events stood when it ended. */
@@ -44,8 +74,8 @@ export interface Handler {
   /** The server took the request. */
   readonly accepted?: ((status: number, headers: IncomingHttpHeaders) => void) | undefined
   readonly message: WireEvents["message"]
-  /** An event that is no message, such as the address of the older transport. */
-  readonly event?: ((name: string, data: string) => void) | undefined
+  /** An event that is no message, such as the address of the older transport. Whether there is a use for it. */
+  readonly event?: ((name: string, data: string) => boolean) | undefined
   /** The answer is over, in good order. */
   readonly end: (position: Position) => void
   /** The server did not take the request. */
@@ -57,8 +87,8 @@ export interface Handler {
 /** Of a body that says why. */
 const maxRefusalBytes = 16 * 1024
 
-/** Milliseconds such a body may take. The status says most of it. */
-const refusalMillis = 1000
+/** Milliseconds that such bodies may take. */
+const unreadMillis = 1000
 
 interface Reader {
   readonly data: (chunk: Buffer) => void
@@ -70,7 +100,7 @@ interface Reader {
 export const exchange = (context: Reading, client: HttpClient, request: Request, handler: Handler): (() => void) => {
   const { intake, server, stray } = context
   let reader: Reader | undefined
-  let closeSource = () => {}
+  let release = () => {}
   let position: Position = {}
   let started = false
   let over = false
@@ -79,7 +109,7 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
   const conclude = (tell: () => void) => {
     if (over) return
     over = true
-    closeSource()
+    release()
     tell()
   }
   const breakOff = (reason: ConnectionError, stage: Stage = "sent") =>
@@ -89,7 +119,6 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
     abort()
   }
   const tooLong = () => unreadable(`it sent a message of more than ${maxMessageBytes} bytes`)
-  const tooManyValues = () => unreadable(`it sent a message of more than ${maxMessageValues} values`)
   const finish = (broken: Error | undefined) => {
     if (broken === undefined) return conclude(() => handler.end(position))
     breakOff(new ConnectionClosed({ server, detail: `its answer broke off: ${codeOf(broken)}` }))
@@ -97,54 +126,38 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
 
   const sourceOf = (flow: Flow, step: () => number) => {
     const source = intake.source(flow, step)
-    closeSource = source.close
+    release = source.close
     return source
   }
 
-  const events = (flow: Flow): Reader => {
-    /** Characters and lines of an event that is not complete. */
-    let size = 0
-    let count = 0
-    let isMessage = false
-    const messages = MessageReader.make({ message: handler.message, tooManyValues })
-    const lines = LineReader.make({ limit: maxMessageBytes, overflow: () => tooLong(), carriageReturns: true })
-    const parser = createParser({
-      onEvent: ({ data, event, id }) => {
-        if (id !== undefined) position = { ...position, lastEventId: id }
-        if (data === "" || over) return
-        isMessage = event === undefined || event === "message" ? messages.take(data) : handler.event !== undefined
-        if (event !== undefined && event !== "message") handler.event?.(event, data)
-      },
-      onRetry: (retry) => {
-        position = { ...position, retry }
-      }
+  const messageReader = () =>
+    MessageReader.make({
+      message: handler.message,
+      awaits: context.awaits,
+      tooManyValues: () => unreadable(`it sent a message of more than ${maxMessageValues} values and keys`),
+      dropped: context.dropped
     })
-    /** Comments keep a connection alive, and are nothing else. */
-    const readLine = (): number => {
-      if (!lines.next()) return 0
-      const bytes = lines.size()
-      const weight = lineWeight + bytes
-      if (lines.firstByte() === colon) {
-        stray(bytes)
-        return weight
-      }
-      const text = lines.text()
-      count += 1
-      size += text.length
-      if (size > maxMessageBytes) {
-        tooLong()
-        return weight
-      }
-      isMessage = false
-      parser.feed(`${text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text}\n`)
-      // an event ends with an empty line, and is kept until then
-      if (text !== "") return weight
-      if (!isMessage) stray(size + (count - 1) * 1024)
-      size = 0
-      count = 0
-      return weight
-    }
-    const source = sourceOf(flow, () => (over ? 0 : messages.next() || readLine()))
+
+  const events = (flow: Flow): Reader => {
+    const messages = messageReader()
+    const lines = LineReader.make({ limit: maxMessageBytes, overflow: tooLong, carriageReturns: true })
+    const reader = EventReader.make({
+      event: (name, data) => {
+        if (data.length === 0 || over) return false
+        if (name === "" || name === "message") return messages.take(data) !== "nothing"
+        return handler.event?.(name, data.toString("utf8")) === true
+      },
+      id: (lastEventId) => {
+        position = { ...position, lastEventId }
+      },
+      retry: (retry) => {
+        position = { ...position, retry }
+      },
+      stray,
+      tooLong,
+      tooManyLines: () => unreadable(`it sent an event of more than ${maxEventLines} lines`)
+    })
+    const source = sourceOf(flow, () => (over ? 0 : messages.next() || reader.read(lines)))
     return {
       data: (chunk) => {
         lines.push(chunk)
@@ -155,49 +168,60 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
   }
 
   const json = (flow: Flow): Reader => {
-    const chunks: Array<Buffer> = []
-    const messages = MessageReader.make({ message: handler.message, tooManyValues })
+    const body = ByteBuffer.make()
+    const messages = messageReader()
     const source = sourceOf(flow, () => (over ? 0 : messages.next()))
-    let size = 0
     return {
       data: (chunk) => {
-        size += chunk.length
         source.arrived()
-        if (size > maxMessageBytes) tooLong()
-        else chunks.push(chunk)
+        body.add(chunk)
+        if (body.size() > maxMessageBytes) tooLong()
       },
       end: (broken) => {
         if (broken !== undefined) return finish(broken)
-        const text = (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)).toString("utf8")
-        if (!messages.take(text) && request.expects === "answer") return unreadable("its answer is no message")
+        const taken = messages.take(body.take())
+        if (taken !== "messages" && request.expects === "answer") return unreadable("its answer is no message")
         source.arrived()
         source.ended(() => finish(undefined))
       }
     }
   }
 
-  const refusal = (status: number, headers: IncomingHttpHeaders): Reader => {
-    const chunks: Array<Buffer> = []
+  /** Reads a body that decides nothing for a moment, so that the connection can be used again. */
+  const limited = (maxBytes: number, decide: (broken: Error | undefined) => void, data?: (chunk: Buffer) => void) => {
     let size = 0
-    const decide = () => {
+    const done = (broken?: Error) => {
       clearTimeout(timer)
-      const body = Buffer.concat(chunks).subarray(0, maxRefusalBytes).toString("utf8")
-      const isCut = size > maxRefusalBytes
+      decide(broken)
+    }
+    const cut = () => {
+      done()
+      abort()
+    }
+    const timer = setTimeout(cut, unreadMillis)
+    release = () => clearTimeout(timer)
+    return {
+      data: (chunk: Buffer) => {
+        size += chunk.length
+        data?.(chunk)
+        if (size > maxBytes) cut()
+      },
+      end: done
+    }
+  }
+
+  const refusal = (status: number, headers: IncomingHttpHeaders): Reader => {
+    const read = ByteBuffer.make()
+    const decide = () => {
+      const isCut = read.size() > maxRefusalBytes
+      const body = read.take().toString("utf8", 0, maxRefusalBytes)
       const reason = refusalError(context, { status, headers, body, isCut, inSession: request.inSession })
       // a login that allows too little is still one
       const ends = status === 401 || reason._tag === "SessionLost"
       conclude(() => handler.refused({ status, body, failure: new WireFailure(reason, "refused", ends) }))
       abort()
     }
-    const timer = setTimeout(decide, refusalMillis)
-    return {
-      data: (chunk) => {
-        if (size <= maxRefusalBytes) chunks.push(chunk)
-        size += chunk.length
-        if (size > maxRefusalBytes) decide()
-      },
-      end: decide
-    }
+    return limited(maxRefusalBytes, decide, read.add)
   }
 
   const readerFor = (status: number, headers: IncomingHttpHeaders, flow: Flow): Reader | undefined => {
@@ -207,7 +231,7 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
       .toLowerCase()
     if (type === "text/event-stream") return events(flow)
     if (type === "application/json" && request.expects !== "stream") return json(flow)
-    return request.expects === "nothing" || status === 202 ? { data: () => {}, end: finish } : undefined
+    return request.expects === "nothing" || status === 202 ? limited(maxUnreadBytes, finish) : undefined
   }
 
   const abort = client.request(request, {
@@ -248,13 +272,7 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
   })
   return () => {
     over = true
-    closeSource()
+    release()
     abort()
   }
 }
-
-/** What a line of a stream weighs besides its bytes. */
-const lineWeight = 32
-
-const colon = 0x3a
-const byteOrderMark = 0xfeff

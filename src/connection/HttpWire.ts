@@ -8,12 +8,11 @@ import { ConnectionClosed, type ConnectionError } from "../domain/Errors.js"
 import { withinBudget } from "./budget.js"
 import { type HttpClient, tracked } from "./HttpClient.js"
 import { deliver } from "./HttpDelivery.js"
-import { exchange, type Reading, type Request } from "./HttpExchange.js"
+import { exchange, readingOf, type Request } from "./HttpExchange.js"
 import type { Context } from "./httpFailure.js"
 import { lowerCase, modernHeaders } from "./httpHeaders.js"
 import * as HttpPush from "./HttpPush.js"
 import * as Intake from "./Intake.js"
-import * as StrayLimit from "./StrayLimit.js"
 import { isRequest, type Message, type MessageId, serialise, type Wire, type WireEvents, WireFailure } from "./Wire.js"
 
 export interface Options extends Context {
@@ -41,14 +40,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     const { events, server, url } = options
     const client = tracked(options.client)
     const intake = Intake.open()
-    const strays = StrayLimit.make()
-    const reading: Reading = {
-      ...options,
-      intake,
-      stray: (bytes) => {
-        if (strays.count(bytes)) end(new ConnectionClosed({ server, detail: StrayLimit.strayDetail }))
-      }
-    }
+    const reading = readingOf(options, intake, (reason) => end(reason))
     const initialized = yield* Deferred.make<void>()
     const concluded = yield* Deferred.make<void>()
     const inFlight = new Map<MessageId, InFlight>()

@@ -1,3 +1,5 @@
+import * as ByteBuffer from "./ByteBuffer.js"
+
 /**
  * Cuts a stream of bytes into lines, one at a time, in time linear in its length however it is chopped up.
  */
@@ -10,6 +12,8 @@ export interface LineReader {
   readonly size: () => number
   /** The first byte of the line that is neither white space nor part of a byte order mark; 0 if there is none. */
   readonly firstByte: () => number
+  /** The line as bytes. */
+  readonly bytes: () => Buffer
   /** The line, or its beginning. */
   readonly text: (maxBytes?: number) => string
 }
@@ -23,8 +27,7 @@ export const make = (options: {
 }): LineReader => {
   const chunks: Array<Buffer> = []
   /** The beginning of a line whose end has not arrived. */
-  let parts: Array<Buffer> = []
-  let partsSize = 0
+  const begun = ByteBuffer.make()
   /** Where the next line begins in the first chunk. */
   let position = 0
   /** A carriage return in the first chunk, or its end; -1 where it was not looked for. */
@@ -45,11 +48,6 @@ export const make = (options: {
     return feed === -1 ? nextReturn : Math.min(feed, nextReturn)
   }
 
-  const keep = (part: Buffer) => {
-    if (part.length > 0) parts.push(part)
-    partsSize += part.length
-  }
-
   return {
     push: (chunk) => void chunks.push(chunk),
     next: () => {
@@ -63,25 +61,22 @@ export const make = (options: {
           line = chunk
           from = position
           to = end
-          if (partsSize > 0) {
-            keep(chunk.subarray(from, to))
-            line = Buffer.concat(parts, partsSize)
+          if (begun.size() > 0) {
+            begun.add(chunk.subarray(from, to))
+            line = begun.take()
             from = 0
-            to = partsSize
-            parts = []
-            partsSize = 0
+            to = line.length
           }
           afterReturn = chunk[end] === carriageReturn && options.carriageReturns === true
           position = end + 1
           return true
         }
-        keep(chunk.subarray(position))
+        begun.add(chunk.subarray(position))
         chunks.shift()
         position = 0
         nextReturn = -1
-        if (partsSize > options.limit) {
-          parts = []
-          partsSize = 0
+        if (begun.size() > options.limit) {
+          begun.take()
           options.overflow()
         }
       }
@@ -90,19 +85,24 @@ export const make = (options: {
       return false
     },
     size: () => to - from,
-    firstByte: () => {
-      for (let index = from; index < Math.min(to, from + maxSkipped); index += 1) {
-        const byte = line[index]!
-        if (!isSkipped(byte)) return byte
-      }
-      return 0
-    },
+    firstByte: () => firstByteOf(line, from, to),
+    bytes: () => line.subarray(from, to),
     text: (maxBytes = Number.POSITIVE_INFINITY) => line.toString("utf8", from, Math.min(to, from + maxBytes))
   }
 }
 
 /** More white space than this begins no message. */
 const maxSkipped = 1024
+
+/** The first byte that is neither white space nor part of a byte order mark; 0 if there is none. */
+export const firstByteOf = (bytes: Buffer, from: number, to: number): number => {
+  const end = Math.min(to, from + maxSkipped)
+  for (let index = from; index < end; index += 1) {
+    const byte = bytes[index]!
+    if (!isSkipped(byte)) return byte
+  }
+  return 0
+}
 
 const empty = Buffer.alloc(0)
 const lineFeed = 0x0a

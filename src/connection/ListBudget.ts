@@ -1,6 +1,7 @@
 /**
- * The bytes that all lists of one session may have together, over all their pages. A list counts with what its last complete
- * walk had, or with what the walk that goes on has so far.
+ * What all lists of one session may weigh together, over all their pages. A list counts with what its last complete walk had,
+ * or with what the walks that go on have so far. Its last complete walk is kept until the next one is complete, and does not
+ * count meanwhile: a list that may be fetched once may be fetched again. So twice the limit is in memory at most.
  */
 export interface ListBudget {
   /** Begins to walk through a list. */
@@ -9,42 +10,47 @@ export interface ListBudget {
 
 export interface Walk {
   /** Counts a page. Whether all lists are still within the limit. */
-  readonly add: (bytes: number) => boolean
+  readonly add: (weight: number) => boolean
   /** The walk is over. One that did not get to its end leaves the list as it was. */
   readonly end: (isComplete: boolean) => void
 }
 
-interface Counted {
-  readonly list: string
-  bytes: number
+interface List {
+  /** Of the last complete walk. */
+  weight: number
+  walks: number
 }
 
 export const make = (limit: number): ListBudget => {
-  const complete = new Map<string, number>()
-  const walks = new Set<Counted>()
+  const lists = new Map<string, List>()
+  let total = 0
 
-  const total = () => {
-    let bytes = 0
-    const walked = new Set<string>()
-    for (const walk of walks) {
-      bytes += walk.bytes
-      walked.add(walk.list)
-    }
-    for (const [list, size] of complete) if (!walked.has(list)) bytes += size
-    return bytes
+  const listOf = (name: string): List => {
+    const list = lists.get(name) ?? { weight: 0, walks: 0 }
+    lists.set(name, list)
+    return list
   }
 
   return {
-    begin: (list) => {
-      const walk: Counted = { list, bytes: 0 }
-      walks.add(walk)
+    begin: (name) => {
+      const list = listOf(name)
+      let walked = 0
+      let isOver = false
+      if (list.walks === 0) total -= list.weight
+      list.walks += 1
       return {
-        add: (bytes) => {
-          walk.bytes += bytes
-          return total() <= limit
+        add: (weight) => {
+          walked += weight
+          total += weight
+          return total <= limit
         },
         end: (isComplete) => {
-          if (walks.delete(walk) && isComplete) complete.set(list, walk.bytes)
+          if (isOver) return
+          isOver = true
+          total -= walked
+          if (isComplete) list.weight = walked
+          list.walks -= 1
+          if (list.walks === 0) total += list.weight
         }
       }
     }

@@ -11,8 +11,9 @@ import * as Protocol from "../domain/Protocol.js"
 import { invalidResult } from "./answers.js"
 import * as ListBudget from "./ListBudget.js"
 import { type Link, request } from "./sdkRequests.js"
-import { bytesOf, wholeResult } from "./sdkTransport.js"
+import { weightOf, wholeResult } from "./sdkTransport.js"
 import type { RequestError } from "./Session.js"
+import { valueBytes } from "./Wire.js"
 
 const maxPages = 1000
 const maxEntries = 100_000
@@ -29,7 +30,7 @@ const members = {
 type Method = keyof typeof members
 
 interface Page {
-  readonly bytes: number
+  readonly weight: number
   readonly entries: ReadonlyArray<unknown>
   readonly ttl: number | undefined
   readonly next: string | undefined
@@ -64,7 +65,7 @@ export const make = (link: Link) => {
   }
 }
 
-/** Page after page. One clock runs for all of them, and the bytes of all lists are counted together. */
+/** Page after page. One clock runs for all of them, and all lists are weighed together. */
 const walk = (link: Link, budget: ListBudget.ListBudget, method: Method) =>
   Effect.acquireUseRelease(
     Effect.sync(() => budget.begin(method)),
@@ -82,7 +83,7 @@ const walkCounted = (link: Link, counted: ListBudget.Walk, method: Method) =>
 
     for (let count = 1; ; count += 1) {
       const page = yield* fetchPage(link, method, cursor)
-      if (!counted.add(page.bytes)) return yield* overBudget(link, method)
+      if (!counted.add(page.weight)) return yield* overBudget(link, method)
       for (const entry of page.entries) entries.push(entry)
       if (page.ttl !== undefined) ttl = Math.min(ttl ?? page.ttl, page.ttl)
       if (page.next === undefined) break
@@ -116,7 +117,11 @@ const overBudget = ({ config, server }: Link, method: Method): InvalidResult =>
     server,
     exceeds: "listBudget",
     issues: [
-      { path: [members[method]], expected: `at most ${config.listBudget} bytes in all lists together`, found: "more" }
+      {
+        path: [members[method]],
+        expected: `at most ${config.listBudget} bytes in all lists together, with ${valueBytes} for each value and key`,
+        found: "more"
+      }
     ]
   })
 
@@ -149,7 +154,7 @@ const fetchPage = (link: Link, method: Method, cursor: string | undefined): Effe
     Effect.flatMap((result) =>
       Effect.map(pageOf(link.server, method, wholeResult(result) as Readonly<Record<string, unknown>>), (page) => ({
         ...page,
-        bytes: bytesOf(result)
+        weight: weightOf(result)
       }))
     )
   )
@@ -159,7 +164,7 @@ const pageOf = (
   server: string,
   method: Method,
   result: Readonly<Record<string, unknown>>
-): Effect.Effect<Omit<Page, "bytes">, InvalidResult> => {
+): Effect.Effect<Omit<Page, "weight">, InvalidResult> => {
   const { nextCursor, ttlMs } = result
   const entries = result[members[method]]
   if (!Array.isArray(entries)) {

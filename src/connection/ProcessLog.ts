@@ -3,6 +3,7 @@
  * outlive the process.
  */
 import type * as Protocol from "../domain/Protocol.js"
+import * as ByteBuffer from "./ByteBuffer.js"
 import { detached } from "./detached.js"
 
 export interface ProcessLog {
@@ -41,8 +42,7 @@ export const make = (options: {
   readonly scrubBeginning: (text: string) => string
   readonly onLine: (line: Protocol.LogLine) => void
 }): ProcessLog => {
-  let partial: Array<Buffer> = []
-  let partialSize = 0
+  const partial = ByteBuffer.make()
   let pending: Array<readonly [Source, string]> = []
   let pendingSize = 0
   let dropped = 0
@@ -89,26 +89,20 @@ export const make = (options: {
   }
 
   const takePartial = (end: Buffer): string => {
-    if (partialSize === 0) return end.toString("utf8", 0, maxScrubbed * 4)
-    partial.push(end)
-    const text = Buffer.concat(partial).toString("utf8")
-    partial = []
-    partialSize = 0
-    return text
+    if (partial.size() === 0) return end.toString("utf8", 0, maxScrubbed * 4)
+    partial.add(end)
+    return partial.take().toString("utf8")
   }
 
   return {
     stderr: (chunk) => {
       let from = 0
       for (let to = chunk.indexOf(newline); to !== -1; to = chunk.indexOf(newline, from)) {
-        if (to > from || partialSize > 0) add("stderr", takePartial(chunk.subarray(from, to)))
+        if (to > from || partial.size() > 0) add("stderr", takePartial(chunk.subarray(from, to)))
         from = to + 1
       }
       // of an endless line only the beginning is kept
-      if (from < chunk.length && partialSize < 4 * maxLine) {
-        partial.push(chunk.subarray(from, from + 4 * maxLine))
-        partialSize += chunk.length - from
-      }
+      if (from < chunk.length && partial.size() < 4 * maxLine) partial.add(chunk.subarray(from, from + 4 * maxLine))
     },
     stray: (text) => {
       if (text.trim() !== "") strayLines += 1
@@ -116,7 +110,7 @@ export const make = (options: {
     },
     strayLines: () => strayLines,
     flush: () => {
-      if (partialSize > 0) add("stderr", takePartial(Buffer.alloc(0)))
+      if (partial.size() > 0) add("stderr", takePartial(Buffer.alloc(0)))
       flush()
     },
     // once more for all lines together: a secret may go over the end of one

@@ -7,11 +7,10 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../domain/Errors.js"
 import { tracked } from "./HttpClient.js"
-import { exchange, type Reading } from "./HttpExchange.js"
+import { exchange, readingOf } from "./HttpExchange.js"
 import { lowerCase } from "./httpHeaders.js"
 import type { Options } from "./HttpWire.js"
 import * as Intake from "./Intake.js"
-import * as StrayLimit from "./StrayLimit.js"
 import { serialise, type Wire, WireFailure } from "./Wire.js"
 
 export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Scope.Scope> =>
@@ -19,17 +18,11 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     const { events, server, url } = options
     const client = tracked(options.client)
     const intake = Intake.open()
-    const strays = StrayLimit.make()
-    const reading: Reading = {
-      ...options,
-      intake,
-      stray: (bytes) => {
-        if (strays.count(bytes)) finish(new ConnectionClosed({ server, detail: StrayLimit.strayDetail }))
-      }
-    }
+    const reading = readingOf(options, intake, (reason) => finish(reason))
     const endpoint = yield* Deferred.make<URL, ConnectionError>()
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
     let over: ConnectionError | undefined
+    let hasEndpoint = false
     let revision: string | undefined
 
     const finish = (reason: ConnectionError) => {
@@ -57,7 +50,10 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
             accepted: () => events.push("open"),
             message: events.message,
             event: (name, data) => {
-              if (name === "endpoint") Deferred.unsafeDone(endpoint, endpointOf(server, url, data))
+              if (name !== "endpoint" || hasEndpoint) return false
+              hasEndpoint = true
+              Deferred.unsafeDone(endpoint, endpointOf(server, url, data))
+              return true
             },
             end: () => finish(new ConnectionClosed({ server, detail: "the server ended its stream" })),
             refused: ({ failure }) => finish(failure.reason),

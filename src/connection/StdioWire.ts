@@ -78,7 +78,12 @@ export const open = (options: Options) =>
     })
     const messages = MessageReader.make({
       message: events.message,
-      tooManyValues: () => closed(`a message of more than ${maxMessageValues} values arrived`),
+      awaits: events.awaits,
+      dropped: (envelopes, bytes) => {
+        events.dropped(envelopes, bytes)
+        if (strays.count(StrayLimit.bytesOfDropped(envelopes, bytes))) closed(StrayLimit.strayDetail)
+      },
+      tooManyValues: () => closed(`a message of more than ${maxMessageValues} values and keys arrived`),
       stray: (bytes, text) => {
         log.stray(text())
         if (strays.count(bytes)) closed(StrayLimit.strayDetail)

@@ -2,6 +2,7 @@
  * How much a server may write that is no message. Banners and debug output stay far below it; a server that writes such
  * lines without pause is above it within a moment.
  */
+import type { Envelope } from "./scanMessage.js"
 
 /** Lines at once. Of a long line each kilobyte counts as one more. */
 export const maxStrayLines = 100_000
@@ -28,5 +29,12 @@ export const make = (now: () => number = () => performance.now()): StrayLimit =>
     }
   }
 }
+
+/**
+ * What a dropped text counts with. An answer alone counts as one line: it may have come too late for a call that was given up,
+ * which is no fault of the server.
+ */
+export const bytesOfDropped = (envelopes: ReadonlyArray<Envelope>, bytes: number): number =>
+  envelopes.every(({ id, method }) => method === undefined && id !== undefined) ? 0 : bytes
 
 export const strayDetail = `it wrote more than ${maxStrayLines} lines that are no messages; see its log, and have it write to stderr`

@@ -85,7 +85,7 @@ const handshake = (
   versionNegotiation: VersionNegotiationOptions
 ): Effect.Effect<Greeted, unknown> =>
   Effect.async<Greeted, unknown>((resume) => {
-    const transport = SdkTransport.make(wire)
+    const transport = SdkTransport.make(wire, attempt.warn)
     const client = new Client(host.clientInfo, {
       capabilities: SdkHandlers.capabilities(attempt.options.handlers ?? {}),
       versionNegotiation
@@ -93,7 +93,7 @@ const handshake = (
     // what the SDK has to say besides is about late answers and the like
     client.onerror = () => {}
     attempt.answering.install(client)
-    attempt.receive({ message: transport.deliver, closed: transport.end })
+    attempt.receive({ message: transport.deliver, closed: transport.end, awaits: transport.awaits })
     client.connect(transport, { timeout: never }).then(
       () => resume(Effect.succeed({ client, transport, wire })),
       (thrown: unknown) => resume(Effect.fail(thrown))
@@ -219,6 +219,7 @@ const sessionOf = (host: Host, attempt: Attempt, { client, transport, wire }: Gr
       classify: attempt.classify
     }
     attempt.receive({
+      awaits: (id) => calls.awaits(id) || transport.awaits(id),
       message: (message, text) => {
         if (!calls.accept(message)) transport.deliver(message, text)
       },

@@ -5,11 +5,15 @@ import { type JSONRPCMessage, SdkErrorCode, SdkHttpError, type Transport } from 
 import type { Issue } from "../domain/Issue.js"
 import { errorCodes, modernRevisions } from "../domain/Protocol.js"
 import { isTooDeep, tooDeep } from "./answers.js"
+import { introducing, limited } from "./introduction.js"
+import { scanMessage } from "./scanMessage.js"
 import * as ServerRequests from "./ServerRequests.js"
-import { isRequest, type Message, type MessageId, type Wire, type WireEvents, WireFailure } from "./Wire.js"
+import { isRequest, type Message, type MessageId, valueBytes, type Wire, type WireEvents, WireFailure } from "./Wire.js"
 
 export interface SdkTransport extends Transport {
   readonly deliver: WireEvents["message"]
+  /** Whether a request with this id waits for its answer. */
+  readonly awaits: WireEvents["awaits"]
   /** The wire ended: every request of the client does, too. */
   readonly end: () => void
 }
@@ -20,15 +24,20 @@ export interface SdkTransport extends Transport {
  */
 const resultKey = "mcp-supervisor/result"
 
-/** Where the size of the message travels that a result came in. */
-const bytesKey = "mcp-supervisor/bytes"
+/** Where the weight of the message travels that a list came in. */
+const weightKey = "mcp-supervisor/weight"
 
-/** What the SDK gets to see instead, by the method that was asked. */
-const shells: Readonly<Record<string, object | undefined>> = {
+/** What the SDK gets to see instead of a list, by the method that was asked. */
+const lists: Readonly<Record<string, object | undefined>> = {
   "tools/list": { tools: [] },
   "resources/list": { resources: [] },
   "resources/templates/list": { resourceTemplates: [] },
-  "prompts/list": { prompts: [] },
+  "prompts/list": { prompts: [] }
+}
+
+/** The same of all results. */
+const shells: Readonly<Record<string, object | undefined>> = {
+  ...lists,
   "tools/call": { content: [] },
   "resources/read": { contents: [] },
   "prompts/get": { messages: [] }
@@ -37,15 +46,16 @@ const shells: Readonly<Record<string, object | undefined>> = {
 /** A result as the server sent it. */
 export const wholeResult = (result: unknown): unknown => aside(result, resultKey) ?? result
 
-/** Bytes of the message that a list came in. */
-export const bytesOf = (result: unknown): number => Number(aside(result, bytesKey) ?? 0)
+/** The bytes of the message that a list came in, with those that its values take in memory. */
+export const weightOf = (result: unknown): number => Number(aside(result, weightKey) ?? 0)
 
 const aside = (result: unknown, key: string): unknown =>
   (result as { readonly _meta?: Readonly<Record<string, unknown>> | undefined })._meta?.[key]
 
-export const make = (wire: Wire): SdkTransport => {
-  /** Requests that wait for their answer, with what the SDK gets to see of it. */
-  const asked = new Map<MessageId, object | undefined>()
+/** @param warn tells what was left out of the server's introduction. */
+export const make = (wire: Wire, warn: (text: string) => void): SdkTransport => {
+  /** The methods of the requests that wait for their answer. */
+  const asked = new Map<MessageId, string>()
   const requests = ServerRequests.make(wire)
   let open = true
   let isModern = false
@@ -61,11 +71,23 @@ export const make = (wire: Wire): SdkTransport => {
     return heard.has(method)
   }
 
+  /** A message as the SDK can read it. */
+  const readable = (message: Message, text: string): Message => {
+    const { id, method } = message
+    if (id == null || method !== undefined) return message
+    const question = asked.get(id) ?? ""
+    asked.delete(id)
+    return introducing.has(question)
+      ? introduction(message, text.length, warn)
+      : withResultAside(question, message, text)
+  }
+
   const transport: SdkTransport = {
+    awaits: (id) => asked.has(id),
     start: () => Promise.resolve(),
     send: (message, options) => {
       const request = message as Message
-      if (isRequest(request)) asked.set(request.id, shells[request.method ?? ""])
+      if (isRequest(request)) asked.set(request.id, request.method ?? "")
       if (request.method === "notifications/cancelled") asked.delete(cancelledId(request))
       const { headers, onRequestStreamEnd, requestSignal } = options ?? {}
       if (request.id != null) requestSignal?.addEventListener("abort", () => wire.retract(request.id!), { once: true })
@@ -91,7 +113,7 @@ export const make = (wire: Wire): SdkTransport => {
       if (!open || !isWanted(message)) return
       const pass = () => {
         try {
-          transport.onmessage?.(withResultAside(asked, wellFormed(message), text) as JSONRPCMessage)
+          transport.onmessage?.(readable(wellFormed(message), text) as JSONRPCMessage)
         } catch {
           // a message that the SDK stumbles over is for nobody
         }
@@ -156,22 +178,30 @@ const heard = new Set([
 const cancelledId = ({ params }: Message) => (params as { readonly requestId: MessageId }).requestId
 
 /** The result is put where the SDK does not look, in a shell that has what it insists on. */
-const withResultAside = (asked: Map<MessageId, object | undefined>, message: Message, text: string): Message => {
-  const { id, method, result } = message
-  if (id == null || method !== undefined) return message
-  const shell = asked.get(id)
-  asked.delete(id)
+const withResultAside = (question: string, message: Message, text: string): Message => {
+  const { result } = message
+  const shell = shells[question]
   if (shell === undefined) return shallow(message)
   const { resultType = "complete" } = (result ?? {}) as { readonly resultType?: unknown }
   // an error, or a question of the server: that is for the SDK
   if (!isObject(result) || resultType !== "complete") return shallow(message)
-  const _meta = { [resultKey]: result, [bytesKey]: Buffer.byteLength(text) }
+  const _meta = { [resultKey]: result, ...(lists[question] === undefined ? {} : { [weightKey]: weigh(text) }) }
   return { ...message, result: { resultType, ttlMs: 0, cacheScope: "private", ...shell, _meta } }
 }
 
+const weigh = (text: string): number => {
+  const bytes = Buffer.from(text)
+  return bytes.length + valueBytes * scanMessage(bytes, Number.POSITIVE_INFINITY, () => false).values
+}
+
 /** The SDK looks into these results itself, and goes as deep as they do. */
-const shallow = (message: Message): Message =>
-  message.method === undefined && isTooDeep(message.result) ? malformed(message.id, tooDeep) : message
+const shallow = (message: Message): Message => (isTooDeep(message.result) ? malformed(message.id, tooDeep) : message)
+
+const introduction = (message: Message, length: number, warn: (text: string) => void): Message => {
+  if (!isObject(message.result)) return message
+  const kept = limited(message.result, length, warn)
+  return "issue" in kept ? malformed(message.id, kept.issue) : { ...message, result: kept.result }
+}
 
 /** The first message of the older handshake was refused, which is how older servers are told. */
 export class GreetingRefused extends Error {

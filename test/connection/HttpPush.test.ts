@@ -28,7 +28,9 @@ const setup = Effect.gen(function* () {
         scrubBeginning: (text) => text,
         login: true,
         intake: Intake.open(),
-        stray: () => {}
+        stray: () => {},
+        awaits: () => false,
+        dropped: () => {}
       },
       client,
       request: (lastEventId) => ({

@@ -39,7 +39,16 @@ describe("the words of those who bring credentials", () => {
         expects: "answer" as const
       }
       exchange(
-        { server, scrub, scrubBeginning: scrub, login: true, intake: Intake.open(), stray: () => {} },
+        {
+          server,
+          scrub,
+          scrubBeginning: scrub,
+          login: true,
+          intake: Intake.open(),
+          stray: () => {},
+          awaits: () => false,
+          dropped: () => {}
+        },
         {
           request: (_, handler) => {
             handler.denied?.(failure, true)

@@ -2,7 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as SdkTransport from "../../src/connection/sdkTransport.js"
 import { type Message, parseMessages, type Wire } from "../../src/connection/Wire.js"
 
-const setup = async (...ids: ReadonlyArray<string | number>) => {
+const setup = async (...ids: ReadonlyArray<string | number>) => setupFor("ping", ids)
+
+const setupFor = async (method: string, ids: ReadonlyArray<string | number>) => {
   const wire: Wire = {
     transport: "stdio",
     send: (_, fate) => fate.done?.(),
@@ -11,10 +13,15 @@ const setup = async (...ids: ReadonlyArray<string | number>) => {
     pause: () => {},
     resume: () => {}
   }
-  const transport = SdkTransport.make(wire)
+  const warnings: Array<string> = []
+  const transport = SdkTransport.make(wire, (text) => void warnings.push(text))
   const heard: Array<unknown> = []
-  transport.onmessage = (message) => void heard.push((message as Message).id ?? (message as Message).params)
-  for (const id of ids) await transport.send({ jsonrpc: "2.0", id, method: "ping" })
+  let last: Message | undefined
+  transport.onmessage = (message) => {
+    last = message as Message
+    heard.push(last.id ?? last.params)
+  }
+  for (const id of ids) await transport.send({ jsonrpc: "2.0", id, method })
   const hear = async (message: object) => {
     heard.length = 0
     const whole = { jsonrpc: "2.0", ...message } as const
@@ -22,7 +29,7 @@ const setup = async (...ids: ReadonlyArray<string | number>) => {
     await Promise.resolve()
     return heard
   }
-  return { hear }
+  return { hear, warnings, transport, last: () => last }
 }
 
 describe("what the SDK gets to see", () => {
@@ -54,5 +61,70 @@ describe("what the SDK gets to see", () => {
     for (const id of [5, "call-1"]) assert.strictEqual(parseMessages(text(id)).length, 1)
     for (const id of [null, undefined, {}]) assert.deepStrictEqual(parseMessages(text(id)), [])
     assert.deepStrictEqual(parseMessages(text(5, { method: 5 })), [])
+  })
+})
+
+describe("an introduction", () => {
+  const introduce = async (method: string, result: object) => {
+    const { hear, last, warnings } = await setupFor(method, [1])
+    await hear({ id: 1, result })
+    return { result: last()?.result as Record<string, unknown> | undefined, error: last()?.error, warnings }
+  }
+
+  for (const method of ["initialize", "server/discover"]) {
+    it(`of ordinary length is passed on as it is: ${method}`, async () => {
+      const whole = { instructions: "do", serverInfo: { name: "it", icons: [{ src: "x".repeat(100_000) }] } }
+      const { result, warnings } = await introduce(method, whole)
+      assert.deepStrictEqual(result, whole)
+      assert.deepStrictEqual(warnings, [])
+    })
+
+    it(`has its instructions cut, and that is told: ${method}`, async () => {
+      const serverInfo = { name: "it", version: "1" }
+      const { result, warnings } = await introduce(method, { instructions: "i".repeat(20_000_000), serverInfo })
+      assert.deepStrictEqual(result?.serverInfo, serverInfo)
+      assert.strictEqual(String(result?.instructions), "i".repeat(65_536))
+      assert.match(warnings.join(), /instructions.*20000000.*65536/)
+    })
+
+    it(`is malformed if it is long elsewhere: ${method}`, async () => {
+      for (const result of [
+        { serverInfo: { name: "n".repeat(300_000) } },
+        { capabilities: { experimental: Array.from({ length: 100_000 }, () => ({})) } }
+      ]) {
+        assert.include(JSON.stringify((await introduce(method, result)).error), "262144 characters")
+      }
+    })
+  }
+})
+
+describe("the weight of a list (security M2)", () => {
+  const weigh = async (method: string, result: object) => {
+    const { hear, last } = await setupFor(method, [1])
+    await hear({ id: 1, result })
+    return SdkTransport.weightOf(last()?.result)
+  }
+
+  it("counts bytes, and what each value and key takes in memory", async () => {
+    const empty = await weigh("tools/list", { tools: [] })
+    assert.isBelow(empty, 1000)
+    const text = await weigh("tools/list", { tools: ["x".repeat(1_000_000)] })
+    assert.approximately(text - empty, 1_000_000, 200)
+    const dense = await weigh("prompts/list", { prompts: Array.from({ length: 10_000 }, () => []) })
+    assert.approximately(dense - empty, 10_000 * (3 + 32), 200)
+  })
+
+  it("is not looked for elsewhere", async () => {
+    assert.strictEqual(await weigh("tools/call", { content: [] }), 0)
+  })
+})
+
+describe("an answer that is waited for", () => {
+  it("is one to a request that was sent and has none", async () => {
+    const { hear, transport } = await setup(1)
+    assert.isTrue(transport.awaits(1))
+    assert.isFalse(transport.awaits("1"))
+    await hear({ id: 1, result: {} })
+    assert.isFalse(transport.awaits(1))
   })
 })

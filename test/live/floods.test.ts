@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, type Scope } from "effect"
+import { Deferred, Effect, Fiber, FiberId, type Scope } from "effect"
 import { assertTag } from "../support/assertTag.js"
 import { notes, type Place, place } from "./support/cli.js"
 import type { Seen, Task } from "./support/floodHost.js"
@@ -58,6 +58,8 @@ const assertUnharmed = ({ close, flooded, memory }: Seen) => {
   assert.isBelow(close, 5000)
 }
 
+const isStray = ({ error }: { readonly error: string }) => /more than 100000 lines that are no messages/.test(error)
+
 describe("servers that write without pause", () => {
   supervised(
     "local ones disturb no other server (breaker 1)",
@@ -96,19 +98,58 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
+    "remote ones that send their bytes one by one, or an event that does not end, fill no memory (breaker 1)",
+    Effect.gen(function* () {
+      const floods = {
+        bytes: yield* floodingHttp("push", "bytes"),
+        json: yield* floodingHttp("call", "json"),
+        lines: yield* floodingHttp("push", "data-lines"),
+        fields: yield* floodingHttp("push", "field-lines")
+      }
+      assertUnharmed(yield* endure(floods, { during: 4000 }))
+    })
+  )
+
+  supervised(
+    "with messages that are long and answer nothing fill no memory (breaker 1)",
+    Effect.gen(function* () {
+      const floods = {
+        ...Object.fromEntries(["huge", "dense", "huge-answer"].map((mode) => [mode, flooding(mode)])),
+        remote: yield* floodingHttp("push", "large")
+      }
+      assertUnharmed(yield* endure(floods, { during: 3000 }))
+    })
+  )
+
+  supervised(
+    "with bodies that are not read disturb no other server (breaker 1)",
+    Effect.gen(function* () {
+      assertUnharmed(yield* endure({ unread: yield* floodingHttp("call", "unread") }))
+    })
+  )
+
+  supervised(
     "with lines that are no messages are failed, and say so (breaker 1)",
     Effect.gen(function* () {
       const servers = {
         blank: flooding("blank", "now"),
         remote: yield* floodingHttp("push", "comments"),
-        older: yield* floodingHttp("sse", "garbage")
+        older: yield* floodingHttp("sse", "garbage"),
+        named: yield* floodingHttp("sse", "named"),
+        fields: yield* floodingHttp("push", "field-lines")
       }
       const supervisor = yield* supervise({ servers })
-      const isStray = ({ error }: { readonly error: string }) =>
-        /more than 100000 lines that are no messages/.test(error)
       yield* Effect.forEach(Object.keys(servers), (name) => awaitStatus(supervisor, name, "failed", isStray), {
         concurrency: "unbounded"
       })
+    })
+  )
+
+  supervised(
+    "with messages that are long and answer nothing are failed, and say so (breaker 1)",
+    Effect.gen(function* () {
+      const supervisor = yield* supervise({ servers: { huge: flooding("huge", "now") } })
+      yield* awaitStatus(supervisor, "huge", "failed", isStray)
     })
   )
 
@@ -316,6 +357,55 @@ describe("requests of a server", () => {
       yield* eventually(() => asked === 64)
       assert.strictEqual(textOf(yield* session.callTool("echo", { value: "still there" })), "still there")
       assert.strictEqual(asked, 64)
+    })
+  )
+})
+
+describe("a body without end that says nothing", () => {
+  const endless = (response: Parameters<Raw.Answer>[1], status: number, headers = {}) => {
+    const closed = Deferred.unsafeMake<void>(FiberId.none)
+    response.once("close", () => Deferred.unsafeDone(closed, Effect.void))
+    response.writeHead(status, { "content-type": "text/plain", ...headers })
+    const more = (): void => {
+      if (response.destroyed) return
+      if (response.write("x".repeat(65_536))) setImmediate(more)
+      else response.once("drain", more)
+    }
+    more()
+    return Deferred.await(closed)
+  }
+
+  live(
+    "does not hold up the redirect that it belongs to",
+    Effect.gen(function* () {
+      const closed: Array<Effect.Effect<void>> = []
+      const { url } = yield* Raw.serve(
+        Raw.legacy((received, response, request) => {
+          if (!Raw.isCall(received) || request.url?.includes("moved")) return false
+          closed.push(endless(response, 307, { location: "/mcp?moved" }))
+          return true
+        })
+      )
+      const session = yield* connect({ url })
+      yield* session.callTool("it", {}, { totalTimeout: "5 seconds" })
+      yield* closed[0]!
+    })
+  )
+
+  live(
+    "is closed by us when a call is answered with 202",
+    Effect.gen(function* () {
+      const asked = yield* Deferred.make<Effect.Effect<void>>()
+      const { url } = yield* Raw.serve(
+        Raw.legacy((received, response) => {
+          if (!Raw.isCall(received)) return false
+          Deferred.unsafeDone(asked, Effect.succeed(endless(response, 202)))
+          return true
+        })
+      )
+      const session = yield* connect({ url })
+      yield* Effect.forkScoped(session.callTool("it"))
+      yield* Effect.flatten(Deferred.await(asked))
     })
   )
 })

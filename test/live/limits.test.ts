@@ -1,4 +1,6 @@
 /** What a server sends is bounded in bytes and in depth, and a server that exceeds a bound affects only itself. */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
@@ -7,6 +9,9 @@ import * as McpSupervisor from "../../src/McpSupervisor.js"
 import { assertTag } from "../support/assertTag.js"
 import { ask, type Asked, serve } from "./support/control.js"
 import { deepHttp, deepStdio, kinds, isHttp, liveFor } from "./support/kinds.js"
+import type { Seen, Task } from "./support/floodHost.js"
+import { programWith } from "./support/program.js"
+import { live as liveSession } from "./support/live.js"
 import { connect } from "./support/session.js"
 import { awaitSnapshot, awaitStatus, faultyServer, live, temporaryDirectory } from "./support/supervised.js"
 
@@ -178,8 +183,101 @@ describe("the bytes of a listing", () => {
       // 12 MB of empty arrays: parsing them would take seconds
       const { ask, supervisor } = yield* controlled({ good, bad: oversized("values", 4_000_000) })
       const status = yield* awaitStatus(supervisor, "bad", "failed")
-      assert.include(status.error, "1000000 values")
+      assert.include(status.error, "1000000 values and keys")
       assert.strictEqual((yield* ask("/health")).status, 200)
+    })
+  )
+
+  live(
+    "are weighed with what their values take in memory, so that a small heap is enough (security M2)",
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      // 23 pages of 450,000 empty arrays: 31 MB of text, and 600 MB when all of them are kept
+      const task: Task = {
+        stateDir: join(directory, "state"),
+        good,
+        floods: { bad: oversized("value-pages", 23), objects: oversized("object-pages", 40) },
+        during: 2000
+      }
+      const file = join(directory, "task.json")
+      writeFileSync(file, JSON.stringify(task))
+      const host = yield* programWith(["--max-old-space-size=500"], "./floodHost.ts", file)
+      const seen = JSON.parse(yield* host.line((line) => line.startsWith("{"))) as Seen
+      for (const name of ["bad", "objects"]) assert.match(seen.statuses[name] ?? "", /failed: .*listBudget/)
+      assert.isBelow(seen.memory, 300)
+      assert.strictEqual(seen.flooded.failed, 0)
+    })
+  )
+})
+
+describe("an introduction", () => {
+  liveSession(
+    "with long instructions is cut, and the log says so",
+    Effect.gen(function* () {
+      const logs: Array<string> = []
+      const { args, command } = oversized("long-instructions", 20_000_000)
+      const session = yield* connect({ command, args }, { onLog: ({ text }) => void logs.push(text) })
+      assert.strictEqual(session.info.instructions?.length, 65_536)
+      assert.match(logs.join(), /instructions of the server were cut: of 20000000 characters, 65536 are kept/)
+      yield* session.callTool("fine")
+    })
+  )
+
+  live(
+    "that is long elsewhere is a typed failure of that server",
+    Effect.gen(function* () {
+      const { supervisor } = yield* controlled({ good, bad: oversized("long-info", 10_000_000) })
+      const status = yield* awaitStatus(supervisor, "bad", "failed")
+      assert.strictEqual(status.errorTag, "IncompatibleServer")
+      assert.include(status.error, "262144 characters")
+      assert.isBelow(JSON.stringify(yield* supervisor.server("bad")).length, 10_000)
+    })
+  )
+})
+
+describe("a message that answers nothing", () => {
+  liveSession(
+    "and is long is dropped, a question is answered with an error, and the log says so",
+    Effect.gen(function* () {
+      const logs: Array<string> = []
+      const { args, command } = oversized("long", 9_000_000)
+      const sample = () => Effect.die("it must not be asked")
+      const session = yield* connect(
+        { command, args },
+        { handlers: { sample }, onLog: ({ text }) => void logs.push(text) }
+      )
+      assert.include(JSON.stringify(yield* session.callTool("ask")), "code")
+      yield* session.callTool("notify")
+      assert.match(logs.join(), /dropped.*sampling\/createMessage/)
+      assert.match(logs.join(), /dropped.*notifications\/resources\/updated/)
+    })
+  )
+
+  liveSession(
+    "is read if it is as long as a question with a picture",
+    Effect.gen(function* () {
+      const asked: Array<number> = []
+      const { args, command } = oversized("long", 6_700_000)
+      const sample = (params: unknown) => {
+        asked.push(JSON.stringify(params).length)
+        return Effect.succeed({
+          role: "assistant" as const,
+          content: { type: "text" as const, text: "ok" },
+          model: "m"
+        })
+      }
+      const session = yield* connect({ command, args }, { handlers: { sample } })
+      assert.include(JSON.stringify(yield* session.callTool("ask")), "ok")
+      assert.isAbove(asked[0] ?? 0, 6_700_000)
+    })
+  )
+
+  liveSession(
+    "does not take the place of an answer that is long",
+    Effect.gen(function* () {
+      const { args, command } = oversized("long", 30_000_000)
+      const session = yield* connect({ command, args })
+      assert.isAbove(JSON.stringify(yield* session.callTool("call")).length, 30_000_000)
     })
   )
 })

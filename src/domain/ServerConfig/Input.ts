@@ -210,7 +210,7 @@ const shared = {
   catalogTtl: key(Millis, `Lists are fetched again after this. Default ${defaults.catalogTtl}.`),
   listBudget: key(
     PositiveCount,
-    `Bytes that all lists of the server may have together; a server that sends more fails. Default ${defaults.listBudget}.`
+    `Bytes that all lists of the server may have together, with 32 for each value and key; a server that sends more fails. Default ${defaults.listBudget}.`
   )
 }
 

@@ -4,6 +4,8 @@
 //
 // WHERE  push: the stream for what a server says unasked; call: the answer to the call of the tool "flood";
 //        sse: the stream of the older transport, from the first list on
+// MODE   what is written, see below; "bytes" goes out in chunks of one byte, "json" as one JSON text, "unread" with the status
+//        202, where only the status counts
 // The tool "slow" answers after 100 ms.
 // deaf   takes our answers, but does not answer the request that brings them
 import { createServer } from "node:http"
@@ -20,17 +22,36 @@ const modes = {
   log: event({ method: "notifications/message", params: { level: "info", data: "a line of the log" } }),
   "list-changed": event({ method: "notifications/tools/list_changed" }),
   ping: event({ id: "q", method: "ping" }),
-  "roots-list": event({ id: "q", method: "roots/list" })
+  "roots-list": event({ id: "q", method: "roots/list" }),
+  // one event that does not end
+  "data-lines": "data:\n",
+  "field-lines": "x\n",
+  named: "event: foo\ndata: x\n\n",
+  large: event({ method: "notifications/message", params: { level: "info", data: "y".repeat(60_000_000) } }),
+  bytes: chunks("x"),
+  json: chunks(" "),
+  unread: "x"
 }
 
+/** What one byte looks like that is a chunk of its own. */
+function chunks(byte) {
+  return `1\r\n${byte}\r\n`
+}
+
+/** Modes that write their chunks themselves, and what comes before. */
+const begins = { bytes: "data: ", json: "{" }
+
 const flood = (response) => {
-  const block = modes[mode].repeat(Math.floor(65_536 / modes[mode].length))
+  const block = modes[mode].repeat(Math.max(1, Math.floor(65_536 / modes[mode].length)))
+  if (mode in begins) response.write(begins[mode])
+  const stream = mode in begins ? response.socket : response
   const more = () => {
-    if (response.destroyed) return
-    if (response.write(block)) setImmediate(more)
-    else response.once("drain", more)
+    if (stream.destroyed) return
+    if (stream.write(block)) setImmediate(more)
+    else stream.once("drain", more)
   }
-  more()
+  // what was written to the response goes first
+  setImmediate(more)
 }
 
 const answerTo = ({ method, params }) => {
@@ -44,7 +65,10 @@ const answerTo = ({ method, params }) => {
   return method === "tools/call" ? { content: [{ type: "text", text: "called" }] } : {}
 }
 
-const head = (response) => response.writeHead(200, { "content-type": "text/event-stream" })
+const head = (response) => {
+  if (mode === "unread") return response.writeHead(202, { "content-type": "text/plain" })
+  return response.writeHead(200, { "content-type": mode === "json" ? "application/json" : "text/event-stream" })
+}
 let stream
 
 const get = (response) => {

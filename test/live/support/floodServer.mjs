@@ -40,6 +40,10 @@ const modes = {
   answers: { text: line({ id: 12345678, result: { content: [] } }) },
   batch: { text: `[${Array.from({ length: 1000 }, () => request("ping").trim()).join()}]\n` },
   large: { text: notification("message", { level: "info", data: "y".repeat(1_000_000) }) },
+  huge: { text: notification("message", { level: "info", data: "y".repeat(60_000_000) }) },
+  "huge-request": { text: request("sampling/createMessage", { ...sample, metadata: { x: "y".repeat(60_000_000) } }) },
+  "huge-answer": { text: line({ id: 12345678, result: { x: "y".repeat(60_000_000) } }) },
+  dense: { text: notification("nobody/knows", { values: Array.from({ length: 300_000 }, () => ({ k: 1, j: "yy" })) }) },
   stderr: { text: "a line of the log\n", to: process.stderr },
   "stderr-blank": { text: "\n", to: process.stderr },
   "stderr-endless": { text: "z".repeat(100), to: process.stderr }

@@ -28,6 +28,8 @@ const lists = {
     if (mode === "pages") {
       return page(id, params, "tools", (at) => ({ name: `t${at}`, description: megabyte, inputSchema: object }))
     }
+    if (mode === "value-pages") return rawPage(id, params, "[],".repeat(450_000))
+    if (mode === "object-pages") return rawPage(id, params, objects())
     if (mode === "values") return answerRaw(id, `{"tools":[{"name":"fine","inputSchema":{"x":[${"[],".repeat(n)}0]}}]}`)
     if (mode === "grow" && grown) {
       return page(id, params, "tools", (at) => ({ name: `t${at}`, description: megabyte, inputSchema: object }))
@@ -46,8 +48,31 @@ const lists = {
   "prompts/list": (id) => answer(id, { prompts: [{ name: "p" }] })
 }
 
+/** Objects without a key in common: they take more memory than others. */
+const objects = () => Array.from({ length: 80_000 }, (_, index) => `{"${index.toString(36)}":0},`).join("")
+
+const rawPage = (id, params, values) => {
+  const at = Number(params?.cursor ?? 0)
+  const next = at + 1 < n ? `,"nextCursor":"${at + 1}"` : ""
+  answerRaw(id, `{"tools":[{"name":"t${at}","inputSchema":{"type":"object","x":[${values}0]}}]${next}}`)
+}
+
 const answerRaw = (id, result) =>
   process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}\n`)
+
+const longTools = {
+  call: (id) => answer(id, text("x".repeat(n))),
+  notify: (id) => {
+    write({ method: "notifications/resources/updated", params: { extra: "x".repeat(n), uri: "a:b" } })
+    answer(id, text("done"))
+  },
+  ask: (id) => {
+    const content = { type: "image", data: "x".repeat(n), mimeType: "image/png" }
+    const params = { messages: [{ role: "user", content }], maxTokens: 1 }
+    write({ params, method: "sampling/createMessage", id: "question" })
+    waiting = (reply) => answer(id, text(JSON.stringify(reply.error ?? reply.result)))
+  }
+}
 
 const tools = {
   call: (id) => answer(id, { ...text("here"), structuredContent: { x: "deep" } }),
@@ -83,10 +108,14 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (method === "initialize") {
     const extra = mode === "deep-info" ? { extra: "deep" } : {}
     const capabilities = { tools: { listChanged: true }, resources: {}, prompts: {}, experimental: { extra } }
-    const serverInfo = { name: "oversized", version: "1.0.0" }
-    return answer(id, { protocolVersion: params.protocolVersion, capabilities, serverInfo })
+    const serverInfo = { name: mode === "long-info" ? "n".repeat(n) : "oversized", version: "1.0.0" }
+    const instructions = mode === "long-instructions" ? { instructions: "i".repeat(n) } : {}
+    return answer(id, { protocolVersion: params.protocolVersion, capabilities, serverInfo, ...instructions })
   }
-  if (method === "tools/call") return (tools[params.name] ?? tools.fine)(id, params)
+  if (method === "tools/call") {
+    const long = mode === "long" ? longTools[params.name] : undefined
+    return (long ?? tools[params.name] ?? tools.fine)(id, params)
+  }
   if (method === "resources/read") return answer(id, { contents: [{ uri: "a:b", text: "x", extra: "deep" }] })
   if (method === "prompts/get") return answer(id, { messages: [], extra: "deep" })
   const list = lists[method]

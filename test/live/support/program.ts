@@ -15,10 +15,18 @@ export interface Program {
 }
 
 export const program = (file: string, ...args: ReadonlyArray<string>): Effect.Effect<Program, never, Scope.Scope> =>
+  programWith([], file, ...args)
+
+/** @param flags are for Node.js. */
+export const programWith = (
+  flags: ReadonlyArray<string>,
+  file: string,
+  ...args: ReadonlyArray<string>
+): Effect.Effect<Program, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.promise(() => bundle(file)).pipe(
       Effect.map((path): Program => {
-        const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "pipe"] })
+        const child = spawn(process.execPath, [...flags, path, ...args], { stdio: ["ignore", "pipe", "pipe"] })
         const lines: Array<string> = []
         const errors: Array<Buffer> = []
         const reader = createInterface(child.stdout)

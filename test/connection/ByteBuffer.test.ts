@@ -1,0 +1,43 @@
+import { assert, describe, it } from "@effect/vitest"
+import { FastCheck as fc } from "effect"
+import * as ByteBuffer from "../../src/connection/ByteBuffer.js"
+import { heldBytes } from "../live/support/memory.js"
+import { runs } from "../laws/runs.js"
+
+const pieces = fc.array(fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)))
+
+describe("bytes in pieces", () => {
+  it("are the same together, again and again", () => {
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 4 }), (rounds) => {
+        const buffer = ByteBuffer.make()
+        for (const each of rounds) {
+          const before = Buffer.concat(each).toString("hex")
+          for (const piece of each) buffer.add(piece)
+          assert.strictEqual(buffer.size(), Buffer.concat(each).length)
+          assert.strictEqual(buffer.take().toString("hex"), before)
+          // what was added is not written to
+          assert.strictEqual(Buffer.concat(each).toString("hex"), before)
+          assert.strictEqual(buffer.size(), 0)
+        }
+      }),
+      runs(200)
+    )
+  })
+
+  it("are not copied if there is one piece", () => {
+    const buffer = ByteBuffer.make()
+    const piece = Buffer.from("whole")
+    buffer.add(piece)
+    assert.strictEqual(buffer.take(), piece)
+  })
+
+  it("take little more memory than their bytes, however small the pieces are", () => {
+    const buffer = ByteBuffer.make()
+    const before = heldBytes()
+    // as an HTTP body in chunks of one byte arrives: each is a view of its own
+    for (let count = 0; count < 500_000; count += 1) buffer.add(Buffer.from(new ArrayBuffer(8), 0, 1))
+    assert.isBelow(heldBytes() - before, 4_000_000)
+    assert.strictEqual(buffer.take().length, 500_000)
+  })
+})
