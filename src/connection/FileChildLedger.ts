@@ -11,9 +11,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
 import { withinBudget } from "./budget.js"
-import { ChildLedger, type Service } from "./ChildLedger.js"
+import { ChildLedger, type Groups, type Service } from "./ChildLedger.js"
 import * as InheritedRun from "./inheritedRun.js"
 import * as ProcessIdentity from "../system/processIdentity.js"
 import * as StateFile from "../system/stateFile.js"
@@ -23,7 +24,9 @@ const Entry = Schema.Struct({
   version: Schema.Literal(StateFile.version),
   owner: ProcessIdentity.Identity,
   // nothing short of a random tag may decide about a process
-  runs: Schema.Array(Schema.UUID)
+  runs: Schema.Array(Schema.UUID),
+  /** The process groups of these runs. Absent if there was none so far. */
+  groups: Schema.optionalWith(Schema.Array(Schema.Int.pipe(Schema.greaterThan(1))), { exact: true })
 })
 
 type Entry = typeof Entry.Type
@@ -34,7 +37,11 @@ const ownBudget = "1 second"
 /** How long is waited until what others have left was looked at, and ended. */
 const othersBudget = "2500 millis"
 
-const maxBytes = 64 * 1024
+/** More than any number of groups takes. */
+const maxBytes = 1024 * 1024
+
+/** Groups that start or end together are written together. */
+const writingPause = "200 millis"
 
 /** Milliseconds after which nobody comes back to finish what he was writing. */
 const abandonedAfter = 24 * 60 * 60 * 1000
@@ -53,18 +60,35 @@ const make = (directory: string): Service => ({
   record: (runTag) =>
     Effect.gen(function* () {
       const path = join(directory, `${process.pid}-${randomUUID()}.json`)
-      yield* Effect.acquireRelease(enter(path, runTag), () => withinBudget(ownBudget)(StateFile.remove(path)))
+      const groups = new Set<number>()
+      const changed = yield* Queue.sliding<void>(1)
+      const owner = yield* ProcessIdentity.self
+      const entry = (): Entry => ({ version: StateFile.version, owner, runs: [runTag], groups: [...groups] })
+      yield* Effect.acquireRelease(enter(path, entry()), () =>
+        Effect.suspend(() => (groups.size > 0 ? Effect.void : withinBudget(ownBudget)(StateFile.remove(path))))
+      )
+      const write = Effect.suspend(() => Effect.ignore(StateFile.write(path, JSON.stringify(entry()))))
+      const writing = Effect.forever(Queue.take(changed).pipe(Effect.zipRight(write), Effect.delay(writingPause)))
+      yield* Effect.forkScoped(Effect.interruptible(writing))
       // what takes longer goes on: whoever was asked to end has to be made to
       const sweeping = yield* Effect.forkScoped(Effect.interruptible(sweep(directory)))
       yield* Effect.timeoutOption(Fiber.await(sweeping), othersBudget)
+      return {
+        started: (group) => {
+          groups.add(group)
+          Queue.unsafeOffer(changed, undefined)
+        },
+        gone: (group) => {
+          groups.delete(group)
+          Queue.unsafeOffer(changed, undefined)
+        }
+      } satisfies Groups
     }).pipe(Effect.annotateLogs("directory", directory))
 })
 
 /** Without a ledger everything works but the cleaning up after a crash. */
-const enter = (path: string, runTag: string): Effect.Effect<void> =>
-  ProcessIdentity.self.pipe(
-    Effect.map((owner): Entry => ({ version: StateFile.version, owner, runs: [runTag] })),
-    Effect.flatMap((entry) => StateFile.write(path, JSON.stringify(entry))),
+const enter = (path: string, entry: Entry): Effect.Effect<void> =>
+  StateFile.write(path, JSON.stringify(entry)).pipe(
     withinBudget(ownBudget),
     Effect.flatMap(Option.match({ onNone: () => Effect.fail("ETIMEDOUT"), onSome: Effect.succeed })),
     Effect.catchAll((code) => Effect.logWarning("mcp.children.unrecorded").pipe(Effect.annotateLogs("code", code)))
@@ -119,7 +143,9 @@ const isAbandoned = (path: string): Effect.Effect<boolean> =>
 const reap = (orphaned: ReadonlyArray<Orphaned>): Effect.Effect<void> =>
   Effect.gen(function* () {
     if (orphaned.length === 0) return
-    const ended = yield* TaggedProcesses.end(new Set(orphaned.flatMap(({ entry }) => entry.runs)))
+    const ended = yield* TaggedProcesses.end(
+      new Map(orphaned.flatMap(({ entry: { groups, runs } }) => runs.map((run) => [run, new Set(groups)])))
+    )
     for (const { entry, path } of orphaned) {
       const count = ended.filter((run) => entry.runs.includes(run)).length
       const annotations = { count, owner: entry.owner.pid }

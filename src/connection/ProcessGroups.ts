@@ -4,7 +4,11 @@
 import { spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
+import { isShortage } from "../domain/shortage.js"
+import { codeOf } from "../system/wholeFile.js"
 import type { Watch } from "./ProcessGuard.js"
 import { killTree } from "./StdioCommand.js"
 
@@ -12,7 +16,12 @@ export interface ProcessGroups {
   /** Must be called before a process is started. */
   readonly prepare: () => void
   readonly add: (pid: number) => void
+  /** Nothing of the group is left, nor of what has left it. */
   readonly remove: (pid: number) => void
+  /** All was done that we can do; whether anything is left could not be seen. The guard and the ledger do not forget it. */
+  readonly giveUp: (pid: number) => void
+  /** Runs what sees to the end of a group. It outlives the connection, and is interrupted when the scope of the groups closes. */
+  readonly run: (burial: Effect.Effect<void>) => Effect.Effect<Fiber.RuntimeFiber<void>>
 }
 
 /** All groups of this process, whoever started them: one hook on its exit is enough for all. */
@@ -24,29 +33,35 @@ const killAll = () => living.forEach((pid) => signal(pid, "SIGKILL"))
 let hooks = 0
 
 /** While it is there, the exit of our own process ends the groups that are left. */
-export const make = (guard: Watch): Effect.Effect<ProcessGroups, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.sync((): ProcessGroups => {
-      if (hooks === 0) process.on("exit", killAll)
-      hooks += 1
-      return {
-        prepare: guard.prepare,
-        add: (pid) => {
-          living.add(pid)
-          guard.started(pid)
-        },
-        remove: (pid) => {
-          living.delete(pid)
-          guard.gone(pid)
-        }
-      }
-    }),
-    () =>
-      Effect.sync(() => {
-        hooks -= 1
-        if (hooks === 0) process.off("exit", killAll)
-      })
-  )
+export const make = (watch: Watch): Effect.Effect<ProcessGroups, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    yield* Effect.acquireRelease(Effect.sync(hook), () => Effect.sync(unhook))
+    const burials = yield* FiberSet.make<void>()
+    return {
+      prepare: watch.prepare,
+      add: (pid) => {
+        living.add(pid)
+        watch.started(pid)
+      },
+      remove: (pid) => {
+        living.delete(pid)
+        watch.gone(pid)
+      },
+      // its number may soon be that of another group
+      giveUp: (pid) => void living.delete(pid),
+      run: (burial) => FiberSet.run(burials, Effect.interruptible(burial))
+    }
+  })
+
+const hook = () => {
+  if (hooks === 0) process.on("exit", killAll)
+  hooks += 1
+}
+
+const unhook = () => {
+  hooks -= 1
+  if (hooks === 0) process.off("exit", killAll)
+}
 
 /** Whether anything was there to be signalled. */
 export const signal = (pid: number, name: "SIGTERM" | "SIGKILL"): boolean => {
@@ -82,7 +97,9 @@ const runsInGroup = (name: string, group: number): boolean => {
       .replace(/^.*\) /s, "")
       .split(" ", 3)
     return Number(itsGroup) === group && state !== "Z" && state !== "X"
-  } catch {
+  } catch (error) {
+    // without a free descriptor nothing is known about it, and it counts as running
+    if (isShortage(codeOf(error))) throw error
     return false
   }
 }

@@ -83,13 +83,21 @@ const watch: Service["watch"] = (runTag) =>
       }
       state = "restarting"
       const wasQuick = clock.unsafeCurrentTimeMillis() - startedAt < steadyAfter
-      const pause = pauseAfter(quickEnds)
+      const pause = wasQuick ? pauseAfter(quickEnds) : Duration.zero
       quickEnds = wasQuick ? quickEnds + 1 : 0
-      const restart = Effect.sync(() => {
-        if (state === "restarting") start()
-      })
-      run(Effect.zipRight(warn("mcp.guard.restarted", how), Effect.delay(restart, pause)))
+      run(
+        warn("mcp.guard.ended", how).pipe(
+          Effect.annotateLogs("retryIn", Duration.toMillis(pause)),
+          Effect.zipRight(Effect.delay(restart, pause))
+        )
+      )
     }
+
+    const restart = Effect.suspend(() => {
+      if (state !== "restarting") return Effect.void
+      start()
+      return guard?.pid === undefined ? Effect.void : Effect.logInfo("mcp.guard.restarted")
+    })
 
     const prepare = () => {
       if (state === "unstarted") start()

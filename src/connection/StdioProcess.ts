@@ -51,6 +51,9 @@ const grace = Duration.millis(1500)
 /** How long the system may take to carry out SIGKILL. */
 const killGrace = Duration.millis(1000)
 
+/** How long is waited for file descriptors that are needed to see whether anything is left. */
+const shortageGrace = Duration.seconds(30)
+
 /** A grandchild may hold the pipes open for ever: what the process wrote is there within this time. */
 const drainGrace = Duration.millis(100)
 
@@ -89,8 +92,7 @@ const start = (spec: Spec): Effect.Effect<Started, SpawnFailed> =>
         finish()
       })
     })
-    // a daemon, because it must outlive whoever closes the scope: it ends soon after the process, which the scope ends
-    const rest = yield* Effect.forkDaemon(Effect.interruptible(bury(spec, pid, ended)))
+    const rest = yield* spec.groups.run(bury(spec, pid, ended))
     return { pid, child, ended, rest }
   })
 
@@ -142,43 +144,77 @@ const spawnFailed = (
   })
 
 /**
- * What a leader leaves behind is ended as soon as it has exited: later its number may be somebody else's.
+ * What a leader leaves behind is ended as soon as it has exited: later its number may be another's. While nothing can be seen,
+ * for lack of file descriptors, it is not taken to be gone.
  */
 const bury = (spec: Spec, pid: number, ended: Deferred.Deferred<Ending>): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* Deferred.await(ended)
-    if (yield* isRunning(spec, pid)) {
-      yield* signal(spec, pid, "SIGTERM")
-      if (!(yield* isGone(spec, pid, grace))) {
-        yield* signal(spec, pid, "SIGKILL")
-        yield* isGone(spec, pid, killGrace)
+    let found = yield* endRest(spec, pid, "SIGTERM", grace)
+    if (found !== "nothing") found = yield* endRest(spec, pid, "SIGKILL", killGrace)
+    if (found === "unknown") found = yield* endRest(spec, pid, "SIGKILL", shortageGrace)
+    if (found === "nothing") spec.groups.remove(pid)
+    else spec.groups.giveUp(pid)
+  }).pipe(
+    Effect.onInterrupt(() =>
+      Effect.sync(() => {
+        if (!ProcessGroups.isAlive(pid)) spec.groups.giveUp(pid)
+      })
+    )
+  )
+
+/** What was found in the last look. */
+type Found = "nothing" | "something" | "unknown"
+
+/**
+ * Signals everything that the process started, in its group or as a session of its own, once. Looks more and more seldom until
+ * nothing is there: most are gone at once.
+ */
+const endRest = (
+  spec: Spec,
+  pid: number,
+  name: "SIGTERM" | "SIGKILL",
+  budget: Duration.DurationInput
+): Effect.Effect<Found> =>
+  Effect.suspend(() => {
+    const signalled = new Set<number>()
+    let found: Found = "unknown"
+    const look = Effect.gen(function* () {
+      found = "unknown"
+      const isGroupRunning = ProcessGroups.isRunning(pid)
+      // as long as the group runs, a look for others would be in vain, except for the first one
+      if (isGroupRunning && signalled.has(pid)) return void (found = "something")
+      if (isGroupRunning) {
+        signalled.add(pid)
+        ProcessGroups.signal(pid, name)
       }
-    }
-    spec.groups.remove(pid)
+      const strays = yield* spec.strays.find(spec.tag, pid)
+      yield* signalStrays(
+        spec,
+        strays.filter((stray) => !signalled.has(stray)),
+        name
+      )
+      for (const stray of strays) signalled.add(stray)
+      found = isGroupRunning || strays.length > 0 ? "something" : "nothing"
+    })
+    return Effect.ignore(look).pipe(
+      Effect.repeat({ until: () => found === "nothing", schedule: looks }),
+      Effect.timeoutOption(budget),
+      Effect.map(() => found)
+    )
   })
 
-/** Whether anything that the process started runs: in its group, or as a session of its own. */
-const isRunning = (spec: Spec, pid: number) =>
-  Effect.suspend(() =>
-    ProcessGroups.isRunning(pid)
-      ? Effect.succeed(true)
-      : Effect.map(spec.strays.find(spec.tag, pid), (strays) => strays.length > 0)
-  )
+const looks = Schedule.union(Schedule.exponential("20 millis", 3), Schedule.spaced("500 millis"))
+
+const signalStrays = (spec: Spec, strays: ReadonlyArray<number>, name: "SIGTERM" | "SIGKILL") =>
+  Effect.try(() => spec.strays.signal(spec.tag, strays, name))
 
 /** The group at once; what has left it, as soon as it is found. */
 const signal = (spec: Spec, pid: number, name: "SIGTERM" | "SIGKILL") =>
   Effect.suspend(() => {
     if (ProcessGroups.isAlive(pid)) ProcessGroups.signal(pid, name)
-    return Effect.map(spec.strays.find(spec.tag, pid), (strays) => spec.strays.signal(spec.tag, strays, name))
-  })
-
-/** Looks more and more seldom: most are gone at once. */
-const isGone = (spec: Spec, pid: number, budget: Duration.DurationInput) =>
-  isRunning(spec, pid).pipe(
-    Effect.repeat({ while: (running) => running, schedule: Schedule.exponential("20 millis", 3) }),
-    Effect.timeoutOption(budget),
-    Effect.map(Option.isSome)
-  )
+    return Effect.flatMap(spec.strays.find(spec.tag, pid), (strays) => signalStrays(spec, strays, name))
+  }).pipe(Effect.ignore)
 
 /**
  * Closed stdin, then SIGTERM, then SIGKILL, each only if the one before did not do. A container's client passes none but the

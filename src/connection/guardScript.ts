@@ -1,6 +1,7 @@
 /**
  * The program of the guard process, for a POSIX shell. While the supervisor lives it only uses builtins of the shell; for the
- * cleanup it needs `grep` and `sleep` (Linux) or `ps` and `sleep` (macOS).
+ * cleanup it needs `grep`, `tr` and `sleep`, and `ps` and `date` on macOS. It tries them at its start and exits with code 3 if
+ * it could not find or end anything with them.
  *
  * It reads one word and its argument per line from its input:
  *
@@ -14,74 +15,124 @@
 export const guardScript = `
 trap '' HUP INT QUIT TERM USR1 USR2 TSTP PIPE ALRM
 export LC_ALL=C
-run= groups=' ' left= singles=
+run= looks=0 left= singles=
 
-# whether /proc shows the processes of our own namespace
-proc=no self=
+is_number() {
+  case $1 in '' | *[!0-9]*) return 1 ;; esac
+}
+
+# hundredths of a second since a fixed moment
+clock() {
+  now=
+  { read -r now rest </proc/uptime; } 2>/dev/null
+  case $now in
+    *.[0-9][0-9]) now=\${now%.*}\${now#*.} ;;
+    *) now=$(date +%s)00 ;;
+  esac
+  # with a leading zero it would be octal
+  now=\${now#0}
+  now=\${now#0}
+}
+
+# prints the tag and the marks of guards that these processes have in their environment, each after the process:
+# "/proc/PID/environ:ENTRY", or "#PID" and "ENTRY" in two lines
+marks_of() {
+  wanted="MCP_SUPERVISOR_RUN=$run|MCP_SUPERVISOR_GUARD=[0-9]+"
+  case $way in
+    grep) grep -aszxHoE "$wanted" $1/environ 2>/dev/null | tr '\\000' '\\n' ;;
+    tr)
+      # an entry may hold line ends, and "#" as well: neither may look like the next entry or process
+      for directory in $1; do
+        [ -r "$directory/environ" ] || continue
+        echo "#\${directory#/proc/}"
+        tr '\\000\\n#' '\\n  ' <"$directory/environ"
+      done 2>/dev/null | grep -xE "#[0-9]+|$wanted" ;;
+    ps)
+      ps -axEww -o pid= -o command= 2>/dev/null | tr '#' ' ' | while read -r pid words; do
+        printf '%s\\n' "#$pid $words"
+      done | tr ' ' '\\n' | grep -xE "#[0-9]+|$wanted" ;;
+  esac
+}
+
+# /proc counts only if it shows the processes of our own namespace
+self=
 { read -r self rest </proc/self/stat; } 2>/dev/null
-[ "$self" = "$$" ] && proc=yes
-[ "$proc" = yes ] || [ "$(uname 2>/dev/null)" = Darwin ] || exit 3
-for needed in sleep $([ "$proc" = yes ] && echo grep || echo ps); do
-  command -v "$needed" >/dev/null 2>&1 || exit 3
-done
+if [ "$self" = "$$" ]; then
+  for way in grep tr none; do
+    case $(marks_of "/proc/$$") in *"MCP_SUPERVISOR_GUARD=$MCP_SUPERVISOR_GUARD"*) break ;; esac
+  done
+elif [ "$(uname 2>/dev/null)" = Darwin ] && command -v ps >/dev/null 2>&1; then
+  way=ps
+else
+  way=none
+fi
+clock
+[ "$way" != none ] && sleep 0 2>/dev/null && is_number "$now" && [ "$now" -gt 0 ] || exit 3
 
 while IFS= read -r line; do
   case $line in
     'run '*) run=\${line#run } ;;
-    'group '*) groups="$groups\${line#group } " ;;
-    'gone '*)
-      gone=" \${line#gone } "
-      case $groups in *"$gone"*) groups="\${groups%%"$gone"*} \${groups#*"$gone"}" ;; esac ;;
+    'group '*) is_number "\${line#group }" && eval "group_\${line#group }=known" ;;
+    'gone '*) is_number "\${line#gone }" && unset "group_\${line#gone }" ;;
     bye) exit 0 ;;
   esac
 done
 [ -n "$run" ] || exit 0
 
-# prints the processes whose environment holds exactly this entry
-having() {
-  if [ "$proc" = yes ]; then
-    for file in $(grep -lszxF -e "$1" /proc/[0-9]*/environ 2>/dev/null); do
-      file=\${file#/proc/}
-      echo "\${file%/environ}"
-    done
-  else
-    ps -axEww -o pid= -o command= 2>/dev/null | while read -r pid words; do
-      case " $words " in *" $1 "*) echo "$pid" ;; esac
-    done
-  fi
-}
-
 group_of() {
   group= stat=
-  if [ "$proc" = yes ]; then
+  if [ "$way" = ps ]; then
+    group=$(ps -o pgid= -p "$1" 2>/dev/null)
+    group=\${group##* }
+  else
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null
     # the name of the program may hold anything, so everything up to its last bracket is cut off
     set -- \${stat##*) }
     group=\${3-}
-  else
-    group=$(ps -o pgid= -p "$1" 2>/dev/null)
-    group=\${group##* }
   fi
+}
+
+# adds a group to those that were seen in this look
+see() {
+  eval "last=\\\${seen_$1-}"
+  [ "$last" = "$looks" ] && return
+  eval "seen_$1=$looks"
+  seen="$seen $1"
 }
 
 # finds the processes that carry the tag now: groups of the supervisor as a whole (left), all others alone (singles)
 look() {
-  seen=' ' singles=
-  for pid in $(having "MCP_SUPERVISOR_RUN=$run"); do
-    group_of "$pid"
-    case $groups in
-      *" $group "*)
-        case $seen in *" $group "*) ;; *) seen="$seen$group " ;; esac ;;
-      *)
-        # a process that has a guard is a supervisor of its own
-        [ -n "$(having "MCP_SUPERVISOR_GUARD=$pid")" ] || singles="$singles $pid" ;;
+  looks=$((looks + 1))
+  tagged= seen= singles=
+  for mark in $(marks_of '/proc/[0-9]*'); do
+    case $mark in
+      '#'*) pid=\${mark#?} ;;
+      /*)
+        pid=\${mark#/proc/}
+        pid=\${pid%%/*} ;;
     esac
+    case $mark in
+      *MCP_SUPERVISOR_RUN=*) tagged="$tagged $pid" ;;
+      *MCP_SUPERVISOR_GUARD=*) eval "guarded_\${mark##*=}=$looks" ;;
+    esac
+  done
+  for pid in $tagged; do
+    group_of "$pid"
+    # it has just ended
+    is_number "$group" || continue
+    eval "known=\\\${group_$group-} guarded=\\\${guarded_$pid-}"
+    if [ -n "$known" ]; then
+      see "$group"
+    elif [ "$guarded" != "$looks" ]; then
+      # a process that has a guard is a supervisor of its own, unless it is one of our servers
+      singles="$singles $pid"
+    fi
   done
   # a group that carried the tag before and has existed at every look since is still ours, also without its leader
   for group in $left; do
-    case $seen in *" $group "*) ;; *) kill -0 "-$group" 2>/dev/null && seen="$seen$group " ;; esac
+    kill -0 "-$group" 2>/dev/null && see "$group"
   done
-  left=\${seen# }
+  left=$seen
   [ -n "$left$singles" ]
 }
 
@@ -90,17 +141,27 @@ end() {
   for pid in $singles; do kill "-$1" "$pid" 2>/dev/null; done
 }
 
+pause() {
+  # not every sleep knows fractions
+  sleep "$1" 2>/dev/null || sleep 1
+}
+
 look || exit 0
 end TERM
-for pause in 0.05 0.1 0.15 0.2 0.3 0.3 0.3; do
-  sleep "$pause"
+clock
+deadline=$((now + 150))
+for length in 0.05 0.1 0.15 0.2 0.3 0.3 0.3 0.1; do
+  pause "$length"
   look || exit 0
+  clock
+  [ "$now" -lt "$deadline" ] || break
 done
-for pause in 0.1 0.2 0.3 0.5 1 1; do
+for length in 0.1 0.2 0.3 0.5 1 1; do
   end KILL
-  # one SIGKILL is enough for a group: what may be left of it is not ours to reap
+  # a process that has ended and that its parent has not reaped keeps its group, for ever perhaps. It carries no tag, so from
+  # here on groups are found by the tag alone
   left=
-  sleep "$pause"
+  pause "$length"
   look || exit 0
 done
 exit 1

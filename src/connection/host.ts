@@ -8,14 +8,14 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { version } from "../domain/version.js"
-import { ChildLedger } from "./ChildLedger.js"
+import { ChildLedger, type Groups } from "./ChildLedger.js"
 import * as Clocks from "./Clocks.js"
 import type { Options } from "./Connector.js"
 import * as HttpClient from "./HttpClient.js"
 import * as InheritedRun from "./inheritedRun.js"
 import { loginPath } from "./LoginPath.js"
 import * as ProcessGroups from "./ProcessGroups.js"
-import { ProcessGuard } from "./ProcessGuard.js"
+import { ProcessGuard, type Watch } from "./ProcessGuard.js"
 import * as Scopes from "./Scopes.js"
 import type { Tag } from "./StdioCommand.js"
 import * as StrayProcesses from "./StrayProcesses.js"
@@ -37,15 +37,27 @@ export interface Host {
 export const makeHost = (options: Options): Effect.Effect<Host, never, Scope.Scope> =>
   Effect.gen(function* () {
     const runTag = randomUUID()
-    const groups = yield* guardedGroups(runTag)
+    const guard = yield* guardOf(runTag)
+    const ledger = yield* recordRun(runTag)
+    const watch: Watch = {
+      prepare: guard.prepare,
+      started: (group) => {
+        guard.started(group)
+        ledger.groups().started(group)
+      },
+      gone: (group) => {
+        guard.gone(group)
+        ledger.groups().gone(group)
+      }
+    }
     return {
       clientInfo: options.clientInfo ?? { name: "mcp-supervisor", version },
-      groups,
+      groups: yield* ProcessGroups.make(watch),
       http: yield* HttpClient.pool,
       scopes: Scopes.make(),
       steadyClocks: Clocks.make(Clocks.nodeTimer),
       strays: StrayProcesses.make(),
-      nextTag: yield* recordRun(runTag),
+      nextTag: ledger.nextTag,
       loginPath:
         options.loginPath === true
           ? yield* Effect.cached(Effect.uninterruptible(pathOfLogin))
@@ -54,32 +66,43 @@ export const makeHost = (options: Options): Effect.Effect<Host, never, Scope.Sco
   })
 
 /** The guard is closed last: it is told that all groups are gone. */
-const guardedGroups = (runTag: string) =>
+const guardOf = (runTag: string) =>
   Effect.gen(function* () {
-    const inherited = InheritedRun.drop()
     const guard = yield* Effect.flatMap(ProcessGuard, ({ watch }) => watch(runTag))
     // a guard marks its supervisor: another supervisor that cleans up spares this one, although it carries that one's tag
-    if (inherited !== undefined) guard.prepare()
-    return yield* ProcessGroups.make(guard)
+    if (InheritedRun.get() !== undefined) guard.prepare()
+    return guard
   })
 
 /** Begins to record the run and does not wait for the disk: only the start of a process waits. */
 const recordRun = (run: string) =>
   Effect.gen(function* () {
     const { record } = yield* ChildLedger
-    const recording = yield* record(run).pipe(Effect.interruptible, Effect.forkScoped)
+    let groups: Groups = { started: () => {}, gone: () => {} }
+    const recording = yield* record(run).pipe(
+      Effect.map((recorded) => {
+        groups = recorded
+      }),
+      Effect.interruptible,
+      Effect.forkScoped
+    )
     let children = 0
-    return Effect.map(Fiber.await(recording), (): Tag => {
-      children += 1
-      return { run, child: String(children) }
-    })
+    return {
+      groups: () => groups,
+      nextTag: Effect.map(Fiber.await(recording), (): Tag => {
+        children += 1
+        return { run, child: String(children) }
+      })
+    }
   })
 
 /** A host without a user or a shell has no login PATH either. It is asked once: whoever gives up waiting must not spoil it. */
 const pathOfLogin = Effect.try(() => userInfo().shell).pipe(
   Effect.orElseSucceed(() => null),
   Effect.flatMap((shell) =>
-    shell === null ? Effect.succeed(Option.none<string>()) : loginPath({ shell, env: process.env })
+    shell === null
+      ? Effect.succeed(Option.none<string>())
+      : loginPath({ shell, env: InheritedRun.without(process.env) })
   ),
   Effect.map(Option.getOrUndefined)
 )

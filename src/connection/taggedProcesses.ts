@@ -2,25 +2,15 @@
  * The processes that carry the tag of a run in their environment, wherever they went: those we started, and what these
  * started. The tag is random, so nobody else carries it.
  */
-import { readdirSync, readFileSync } from "node:fs"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as ProcessGroups from "./ProcessGroups.js"
-import { ask, parseStat, procIsOurs } from "../system/processIdentity.js"
-import { childVariable, guardVariable, runVariable, type Tag } from "./StdioCommand.js"
+import { type CannotLook, environOf, list, type Row } from "./processRows.js"
+import { childVariable, runVariable, type Tag } from "./StdioCommand.js"
 
-/** A process, and what its environment says. */
-export interface Row {
-  readonly pid: number
-  readonly group: number
-  /** The run it belongs to, if that is one of those looked for. */
-  readonly run: string | undefined
-  /** The server of that run. */
-  readonly child: string | undefined
-  /** The supervisor that it is the guard of. */
-  readonly guards: number | undefined
-}
+/** Tags, and of each run the process groups that its supervisor started. */
+export type Runs = ReadonlyMap<string, ReadonlySet<number>>
 
 /** What to signal: whole groups, and single processes. */
 export interface Targets {
@@ -41,49 +31,56 @@ const looks = Schedule.union(Schedule.exponential("20 millis"), Schedule.spaced(
  * Ends all processes of the runs: SIGTERM, then SIGKILL. Gives the runs they were of, one for each process that was there.
  * Fails if it cannot be seen who carries a tag, or if some are still there.
  */
-export const end = (runs: ReadonlySet<string>): Effect.Effect<ReadonlyArray<string>, unknown> =>
+export const end = (runs: Runs): Effect.Effect<ReadonlyArray<string>, CannotLook | "some cannot be ended"> =>
   Effect.gen(function* () {
     const found = yield* list(runs)
-    const first = targets(found, process.pid)
+    const first = targets(found, process.pid, runs)
     if (isEmpty(first)) return []
     signal(first, "SIGTERM")
     if (!(yield* areGone(runs, first, grace))) {
       // by their tags once more: a number may be another's by now, and there may be new ones
-      const { groups, singles } = targets(yield* list(runs), process.pid)
+      const { groups, singles } = targets(yield* list(runs), process.pid, runs)
       const left = first.groups.filter((group) => ProcessGroups.isRunning(group))
       signal({ groups: [...new Set([...left, ...groups])], singles }, "SIGKILL")
-      if (!(yield* areGone(runs, first, killGrace))) return yield* Effect.fail("some cannot be ended")
+      if (!(yield* areGone(runs, first, killGrace))) return yield* Effect.fail("some cannot be ended" as const)
     }
-    return taggedOf(found, process.pid).map(({ run }) => run)
+    return taggedOf(found, process.pid, runs).map(({ run }) => run)
   })
 
 type Tagged = Row & { readonly run: string }
 
-/** The processes that carry a tag, without our own, and without supervisors that were started from within a server. */
-const taggedOf = (rows: ReadonlyArray<Row>, self: number): ReadonlyArray<Tagged> => {
-  const supervisors = supervisorsIn(rows)
+/**
+ * A process with a guard is a supervisor. One that was started from within a server is not ours to end, unless it is the server:
+ * then it is in the group that was started for it. The guard script has the same rule.
+ */
+const sparedIn = (rows: ReadonlyArray<Row>, runs: Runs): ReadonlySet<number> => {
+  const supervisors = new Set(rows.flatMap(({ guards }) => guards ?? []))
+  return new Set(rows.filter((row) => supervisors.has(row.pid) && !isOfServer(row, runs)).map(({ pid }) => pid))
+}
+
+const isOfServer = ({ group, run }: Row, runs: Runs): boolean => run !== undefined && runs.get(run)?.has(group) === true
+
+/** The processes that carry a tag, without our own and those that are spared. */
+const taggedOf = (rows: ReadonlyArray<Row>, self: number, runs: Runs): ReadonlyArray<Tagged> => {
+  const spared = sparedIn(rows, runs)
   return rows.filter((row): row is Tagged => {
     const { pid, run } = row
-    return run !== undefined && pid !== self && pid > 1 && !supervisors.has(pid)
+    return run !== undefined && pid !== self && pid > 1 && !spared.has(pid)
   })
 }
 
-/** A process with a guard is a supervisor. */
-const supervisorsIn = (rows: ReadonlyArray<Row>): ReadonlySet<number> =>
-  new Set(rows.flatMap(({ guards }) => guards ?? []))
-
 /**
- * A group goes as a whole if its leader carries the tag: then all of it came from there. Our own process is never among
- * them, nor is our own group, nor a supervisor that was started from within a server.
+ * A group goes as a whole if a supervisor started it, or if its leader carries the tag: then all of it came from there. Our
+ * own process is never among them, nor is our own group, nor the group of a supervisor that is spared.
  */
-export const targets = (rows: ReadonlyArray<Row>, self: number): Targets => {
-  const supervisors = supervisorsIn(rows)
-  const spared = new Set(rows.filter(({ pid }) => pid === self || supervisors.has(pid)).map(({ group }) => group))
+export const targets = (rows: ReadonlyArray<Row>, self: number, runs: Runs): Targets => {
+  const spared = sparedIn(rows, runs)
+  const sparedGroups = new Set(rows.filter(({ pid }) => pid === self || spared.has(pid)).map(({ group }) => group))
   const isOwnKnown = rows.some(({ pid }) => pid === self)
-  const tagged = taggedOf(rows, self)
+  const tagged = taggedOf(rows, self, runs)
+  const isWhole = (row: Row) => (row.pid === row.group || isOfServer(row, runs)) && !sparedGroups.has(row.group)
   // without knowing our own group we could hit it
-  const leaders = isOwnKnown ? tagged.filter(({ group, pid }) => pid === group && !spared.has(group)) : []
-  const groups = new Set(leaders.map(({ pid }) => pid))
+  const groups = new Set(isOwnKnown ? tagged.filter(isWhole).map(({ group }) => group) : [])
   return {
     groups: [...groups],
     singles: tagged.filter(({ group }) => !groups.has(group)).map(({ pid }) => pid)
@@ -92,14 +89,16 @@ export const targets = (rows: ReadonlyArray<Row>, self: number): Targets => {
 
 /** The processes of one server that have left its group, for a session of their own. */
 export const straysOf = (rows: ReadonlyArray<Row>, tag: Tag, group: number, self: number): ReadonlyArray<number> =>
-  taggedOf(rows, self)
+  taggedOf(rows, self, new Map([[tag.run, new Set([group])]]))
     .filter((row) => row.run === tag.run && row.child === tag.child && row.group !== group)
     .map(({ pid }) => pid)
 
-/** Signals a process if it still carries the tag: its number may belong to another one by now. */
+/**
+ * Signals a process if it still carries the tag: its number may belong to another one by now. Throws if that cannot be known now.
+ */
 export const signalStray = (pid: number, { child, run }: Tag, name: "SIGTERM" | "SIGKILL"): void => {
   if (process.platform === "linux") {
-    const entries = environOf(String(pid))
+    const entries = environOf(pid)
     if (!entries.includes(`${runVariable}=${run}`) || !entries.includes(`${childVariable}=${child}`)) return
   }
   signal({ groups: [], singles: [pid] }, name)
@@ -118,90 +117,14 @@ const signal = ({ groups, singles }: Targets, name: "SIGTERM" | "SIGKILL"): void
   }
 }
 
-const areGone = (runs: ReadonlySet<string>, { groups }: Targets, budget: Duration.DurationInput) =>
+const areGone = (runs: Runs, { groups }: Targets, budget: Duration.DurationInput) =>
   Effect.map(
     list(runs),
-    (rows) => isEmpty(targets(rows, process.pid)) && !groups.some((group) => ProcessGroups.isRunning(group))
+    (rows) => isEmpty(targets(rows, process.pid, runs)) && !groups.some((group) => ProcessGroups.isRunning(group))
   ).pipe(
+    // a look that failed is no sign that they are gone: there is another one
+    Effect.orElseSucceed(() => false),
     Effect.repeat({ until: (gone) => gone, schedule: looks }),
     Effect.as(true),
     Effect.timeoutTo({ duration: budget, onSuccess: (gone) => gone, onTimeout: () => false })
   )
-
-/** All processes, with what their environment says of these runs. Fails where that cannot be seen. */
-export const list = (runs: ReadonlySet<string>): Effect.Effect<ReadonlyArray<Row>, unknown> =>
-  Effect.suspend((): Effect.Effect<ReadonlyArray<Row>, unknown> => {
-    if (process.platform === "darwin") return listWithPs(runs)
-    return procIsOurs() ? Effect.try(() => listProc(runs)) : Effect.fail("who carries a tag cannot be seen here")
-  })
-
-/**
- * All processes, without the environments of those that are older than our own: everything that we started is younger. That
- * takes half the time of {@link list}.
- */
-export const listYounger = (runs: ReadonlySet<string>): Effect.Effect<ReadonlyArray<Row>, unknown> =>
-  Effect.suspend(() => {
-    const since = procIsOurs() ? Number(parseStat(readFileSync("/proc/self/stat", "latin1"))?.startedAt) : Number.NaN
-    return Number.isFinite(since) ? Effect.try(() => listProc(runs, since)) : list(runs)
-  })
-
-/** All at once and without waiting, so that what is seen is still true when it is acted upon. */
-const listProc = (runs: ReadonlySet<string>, since = 0): ReadonlyArray<Row> =>
-  readdirSync("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return []
-    try {
-      const stat = parseStat(readFileSync(`/proc/${name}/stat`, "latin1"))
-      if (stat?.runs !== true) return []
-      const entries = Number(stat.startedAt) < since ? [] : environOf(name)
-      return [{ pid: Number(name), group: stat.group, ...marksIn(runs, entries) }]
-    } catch {
-      return []
-    }
-  })
-
-/** What may not be read is somebody else's. */
-const environOf = (name: string): ReadonlyArray<string> => {
-  try {
-    return readFileSync(`/proc/${name}/environ`, "latin1").split("\0")
-  } catch {
-    return []
-  }
-}
-
-const marksIn = (runs: ReadonlySet<string>, entries: ReadonlyArray<string>): Omit<Row, "pid" | "group"> => {
-  const valuesOf = (name: string) =>
-    entries.flatMap((entry) => (entry.startsWith(`${name}=`) ? [entry.slice(name.length + 1)] : []))
-  const run = valuesOf(runVariable).find((each) => runs.has(each))
-  const guarded = Number(valuesOf(guardVariable)[0])
-  return {
-    run,
-    child: run === undefined ? undefined : valuesOf(childVariable)[0],
-    guards: Number.isInteger(guarded) ? guarded : undefined
-  }
-}
-
-const listWithPs = (runs: ReadonlySet<string>) =>
-  Effect.zipWith(
-    ask("/bin/ps", "-axww", "-o", "pid=", "-o", "pgid=", "-o", "command="),
-    ask("/bin/ps", "-axEww", "-o", "pid=", "-o", "pgid=", "-o", "command="),
-    (plain, withEnvironment) => parsePs(runs, plain, withEnvironment)
-  )
-
-/**
- * Two lists of the same processes, the second with the environment behind the command line. What stands on a command line
- * is no tag.
- */
-export const parsePs = (runs: ReadonlySet<string>, plain: string, withEnvironment: string): ReadonlyArray<Row> => {
-  const commands = new Map(psLines(plain).map(({ command, pid }) => [pid, command]))
-  return psLines(withEnvironment).map(({ command, group, pid }) => {
-    const known = commands.get(pid)
-    const environment = known !== undefined && command.startsWith(known) ? command.slice(known.length) : ""
-    return { pid, group, ...marksIn(runs, environment.split(/\s+/)) }
-  })
-}
-
-const psLines = (text: string) =>
-  text.split("\n").flatMap((line) => {
-    const [, pid, group, command] = /^\s*(\d+)\s+(\d+)\s(.*)$/.exec(line) ?? []
-    return command === undefined ? [] : [{ pid: Number(pid), group: Number(group), command: command.trim() }]
-  })

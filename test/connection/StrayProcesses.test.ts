@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, TestClock } from "effect"
+import { Effect, Exit, Fiber, TestClock } from "effect"
 import * as StrayProcesses from "../../src/connection/StrayProcesses.js"
-import type { Row } from "../../src/connection/taggedProcesses.js"
+import { CannotLook, type Row } from "../../src/connection/processRows.js"
 
 const stray = (pid: number, run: string, child: string): Row => ({ pid, group: pid, run, child, guards: undefined })
 
@@ -10,7 +10,7 @@ const system = (...looks: ReadonlyArray<ReadonlyArray<Row>>) => {
   const asked: Array<ReadonlyArray<string>> = []
   const strays = StrayProcesses.make((runs) =>
     Effect.sync(() => {
-      asked.push([...runs])
+      asked.push(["a", "b"].filter((run) => runs.has(run)))
       return looks[asked.length - 1] ?? []
     }).pipe(Effect.delay("10 millis"))
   )
@@ -40,10 +40,33 @@ describe("StrayProcesses", () => {
 
   it.effect("finds nothing where environments cannot be seen (security L2)", () =>
     Effect.gen(function* () {
-      const strays = StrayProcesses.make(() => Effect.fail("hidden"))
+      const strays = StrayProcesses.make(() => Effect.fail(new CannotLook({ isPassing: false })))
       const finding = yield* Effect.fork(strays.find({ run: "a", child: "1" }, 20))
       yield* TestClock.adjust(0)
       assert.deepStrictEqual(yield* Fiber.join(finding), [])
+    })
+  )
+
+  it.effect("tells each that waits for a look that failed, for whatever reason, and looks again (breaker 7)", () =>
+    Effect.gen(function* () {
+      const looks = [
+        Effect.fail(new CannotLook({ isPassing: true })),
+        Effect.die("no such luck"),
+        Effect.succeed([stray(30, "a", "1")])
+      ]
+      let looked = 0
+      const strays = StrayProcesses.make(() => Effect.suspend(() => looks[looked++]!))
+      const find = Effect.exit(strays.find({ run: "a", child: "1" }, 20))
+      const both = Effect.all([find, find], { concurrency: 2 }).pipe(Effect.timeout("1 second"))
+      for (const expected of ["CannotLook", "no such luck"]) {
+        const waiting = yield* Effect.fork(both)
+        yield* TestClock.adjust("1 second")
+        for (const exit of yield* Fiber.join(waiting)) {
+          assert.isTrue(Exit.isFailure(exit))
+          assert.include(String(exit), expected)
+        }
+      }
+      assert.deepStrictEqual(yield* strays.find({ run: "a", child: "1" }, 20), [30])
     })
   )
 })

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { parsePs, straysOf, targets } from "../../src/connection/taggedProcesses.js"
+import { parsePs } from "../../src/connection/processRows.js"
+import { straysOf, targets } from "../../src/connection/taggedProcesses.js"
 
 const row = (pid: number, group: number, run?: string, child?: string) => ({
   pid,
@@ -11,39 +12,71 @@ const row = (pid: number, group: number, run?: string, child?: string) => ({
 const guard = (pid: number, guards: number) => ({ ...row(pid, pid), guards })
 const self = row(10, 9)
 
+/** No group is known to have been started by a supervisor. */
+const none = new Map<string, ReadonlySet<number>>()
+
 describe("targets", () => {
   it("takes a group whose leader carries the tag as a whole", () => {
-    assert.deepStrictEqual(targets([self, row(20, 20, "a"), row(21, 20, "a"), row(22, 20)], 10), {
+    assert.deepStrictEqual(targets([self, row(20, 20, "a"), row(21, 20, "a"), row(22, 20)], 10, none), {
       groups: [20],
       singles: []
     })
   })
 
   it("takes single processes out of a group whose leader does not, or is gone", () => {
-    assert.deepStrictEqual(targets([self, row(20, 20), row(21, 20, "a"), row(31, 30, "a")], 10), {
+    assert.deepStrictEqual(targets([self, row(20, 20), row(21, 20, "a"), row(31, 30, "a")], 10, none), {
       groups: [],
       singles: [21, 31]
     })
   })
 
   it("never takes ourselves, nor our group, nor the first of all processes", () => {
-    assert.deepStrictEqual(targets([row(1, 1, "a"), row(9, 9, "a"), row(10, 9, "a"), row(11, 9, "a")], 10), {
+    assert.deepStrictEqual(targets([row(1, 1, "a"), row(9, 9, "a"), row(10, 9, "a"), row(11, 9, "a")], 10, none), {
       groups: [],
       singles: [9, 11]
     })
   })
 
   it("takes no group if ours is not known", () => {
-    assert.deepStrictEqual(targets([row(20, 20, "a"), row(21, 20, "a")], 10), { groups: [], singles: [20, 21] })
+    assert.deepStrictEqual(targets([row(20, 20, "a"), row(21, 20, "a")], 10, none), { groups: [], singles: [20, 21] })
   })
 
   it("spares a supervisor with a guard of its own, also in the group of a process that is ended (security L3)", () => {
     const rows = [self, row(20, 20, "a"), row(21, 20, "a"), guard(30, 21), row(40, 40, "a"), guard(50, 40)]
-    assert.deepStrictEqual(targets(rows, 10), { groups: [], singles: [20] })
+    assert.deepStrictEqual(targets(rows, 10, none), { groups: [], singles: [20] })
+  })
+
+  it("takes a server that is itself a supervisor, with its group, and spares one that left it (security L3)", () => {
+    const known = new Map([
+      ["a", new Set([20, 60])],
+      ["b", new Set([40])]
+    ])
+    const rows = [
+      self,
+      // the server, and one whose supervisor is not the leader
+      row(20, 20, "a"),
+      guard(30, 20),
+      row(60, 60),
+      row(61, 60, "a"),
+      guard(31, 61),
+      // a supervisor in a group of its own, and one in a group of another run
+      row(50, 50, "a"),
+      guard(32, 50),
+      row(40, 40, "a"),
+      guard(33, 40)
+    ]
+    assert.deepStrictEqual(targets(rows, 10, known), { groups: [20, 60], singles: [] })
+  })
+
+  it("never takes our own group, also if a supervisor started it", () => {
+    assert.deepStrictEqual(targets([row(9, 9, "a"), row(10, 9, "a")], 10, new Map([["a", new Set([9])]])), {
+      groups: [],
+      singles: [9]
+    })
   })
 
   it("takes nobody without a tag", () => {
-    assert.deepStrictEqual(targets([self, row(20, 20), row(21, 20)], 10), { groups: [], singles: [] })
+    assert.deepStrictEqual(targets([self, row(20, 20), row(21, 20)], 10, none), { groups: [], singles: [] })
   })
 })
 

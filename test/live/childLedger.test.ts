@@ -18,6 +18,7 @@ import { Deferred, Effect, Exit, Fiber, HashMap, Layer, Logger, Scope } from "ef
 import { ChildLedger } from "../../src/connection/ChildLedger.js"
 import * as Connector from "../../src/connection/Connector.js"
 import * as FileChildLedger from "../../src/connection/FileChildLedger.js"
+import type * as ServerConfig from "../../src/domain/ServerConfig.js"
 import * as ProcessIdentity from "../../src/system/processIdentity.js"
 import { ScriptedServer } from "../../src/testing/Testing.js"
 import { bundle } from "./support/bundle.js"
@@ -169,7 +170,9 @@ describe("FileChildLedger", () => {
         assert.deepStrictEqual(more, [])
         assert.strictEqual(statSync(join(stateDir, "children")).mode & 0o777, 0o700)
         assert.strictEqual(statSync(join(stateDir, "children", name!)).mode & 0o777, 0o600)
-        const { owner, runs, version } = JSON.parse(readFileSync(join(stateDir, "children", name!), "utf8"))
+        const content = () => JSON.parse(readFileSync(join(stateDir, "children", name!), "utf8"))
+        const { owner, runs, version } = content()
+        yield* eventually(() => content().groups[0] === session.info.pid)
         assert.strictEqual(version, 1)
         assert.strictEqual(yield* ProcessIdentity.isAlive(owner), "alive")
         const environment = readFileSync(`/proc/${session.info.pid}/environ`, "utf8").split("\0")
@@ -301,6 +304,42 @@ describe("FileChildLedger", () => {
     })
   )
 
+  it.scopedLive("ends a server that is itself a supervisor, and spares a supervisor that a server started (L3)", () =>
+    Effect.gen(function* () {
+      const stateDir = yield* stateDirectory
+      const run = randomUUID()
+      const [server, elsewhere] = yield* Effect.all([
+        bystander({ MCP_SUPERVISOR_RUN: run }),
+        bystander({ MCP_SUPERVISOR_RUN: run })
+      ])
+      for (const { pid } of [server, elsewhere]) yield* bystander({ MCP_SUPERVISOR_GUARD: String(pid) })
+      const forged = forge(stateDir, yield* deadOwner, [run], { groups: [server.pid] })
+      yield* Effect.provide(record(stateDir), silent)
+      yield* eventually(() => !files(stateDir).includes(forged))
+      assert.isFalse(running(server))
+      assert.isTrue(running(elsewhere))
+    })
+  )
+
+  it.scopedLive("writes down the groups there are, and stays if some are left at the end", () =>
+    Effect.gen(function* () {
+      const stateDir = yield* stateDirectory
+      const written = () => {
+        const [name] = files(stateDir)
+        return JSON.stringify(JSON.parse(readFileSync(join(stateDir, "children", name!), "utf8")).groups)
+      }
+      yield* Effect.gen(function* () {
+        const groups = yield* record(stateDir)
+        groups.started(5_000_001)
+        groups.started(5_000_002)
+        yield* eventually(() => written() === "[5000001,5000002]")
+        groups.gone(5_000_001)
+        yield* eventually(() => written() === "[5000002]")
+      }).pipe(Effect.scoped)
+      assert.strictEqual(written(), "[5000002]")
+    })
+  )
+
   it.scopedLive("does no harm when several start at the same moment", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
@@ -342,12 +381,36 @@ describe("FileChildLedger", () => {
 })
 
 describe("a connector", () => {
+  it.scopedLive("leaves the environment of its program as it is, within a server of another supervisor", () =>
+    Effect.gen(function* () {
+      const tag = { MCP_SUPERVISOR_RUN: randomUUID(), MCP_SUPERVISOR_CHILD: "7" }
+      yield* Effect.acquireRelease(
+        Effect.sync(() => void Object.assign(process.env, tag)),
+        () =>
+          Effect.sync(() => {
+            for (const name of Object.keys(tag)) delete process.env[name]
+          })
+      )
+      const session = yield* connect({ ...local(), inheritEnv: true } as ServerConfig.Input)
+      assert.include(process.env, tag)
+      const environment = readFileSync(`/proc/${session.info.pid}/environ`, "utf8").split("\0")
+      const marks = environment.filter((entry) => entry.startsWith("MCP_SUPERVISOR_RUN="))
+      assert.strictEqual(marks.length, 1)
+      assert.notInclude(marks, `MCP_SUPERVISOR_RUN=${tag.MCP_SUPERVISOR_RUN}`)
+      assert.include(environment, "MCP_SUPERVISOR_CHILD=1")
+    }).pipe(Effect.provide(Connector.layer()))
+  )
+
   it.scopedLive("starts no process before the ledger has it, and lets nobody else wait", () =>
     Effect.gen(function* () {
       const recorded = yield* Deferred.make<void>()
       const asked = yield* Deferred.make<string>()
       const ledger = Layer.succeed(ChildLedger, {
-        record: (run) => Effect.zipRight(Deferred.succeed(asked, run), Deferred.await(recorded))
+        record: (run) =>
+          Deferred.succeed(asked, run).pipe(
+            Effect.zipRight(Deferred.await(recorded)),
+            Effect.as({ started: () => {}, gone: () => {} })
+          )
       })
       yield* Effect.gen(function* () {
         const run = yield* Deferred.await(asked)

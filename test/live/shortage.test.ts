@@ -2,13 +2,15 @@ import { spawn } from "node:child_process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { bundle } from "./support/bundle.js"
-import { faulty } from "./support/session.js"
+import { mark, processesCarrying } from "./support/marked.js"
+import { eventually, faulty } from "./support/session.js"
+
+const limited = 'ulimit -n 64; exec "$@"'
 
 describe("a supervisor without free file descriptors", () => {
   it.scopedLive("says so, tries again, and starts the server when descriptors are free (breaker 7)", () =>
     Effect.gen(function* () {
       const host = yield* Effect.promise(() => bundle("./shortageHost.ts"))
-      const limited = 'ulimit -n 64; exec "$@"'
       const child = yield* Effect.acquireRelease(
         Effect.sync(() =>
           spawn("sh", ["-c", limited, "sh", process.execPath, host, process.execPath, faulty], {
@@ -28,6 +30,28 @@ describe("a supervisor without free file descriptors", () => {
       assert.notProperty(during.status, "gaveUp")
       assert.strictEqual(after.status.status, "connected")
       assert.strictEqual(after.restarts, 0)
+    })
+  )
+
+  it.scopedLive("ends a server in time, and what the server started when descriptors are free (breaker 7)", () =>
+    Effect.gen(function* () {
+      const value = yield* mark("shortage")
+      const host = yield* Effect.promise(() => bundle("./strayShortageHost.ts"))
+      const line = `setsid sleep 300 & exec "${process.execPath}" "${faulty}"`
+      const child = yield* Effect.acquireRelease(
+        Effect.sync(() =>
+          spawn("sh", ["-c", limited, "sh", process.execPath, host, value, "sh", "-c", line], {
+            stdio: ["pipe", "pipe", "inherit"]
+          })
+        ),
+        (child) => Effect.sync(() => child.kill("SIGKILL"))
+      )
+      let said = ""
+      child.stdout.on("data", (chunk) => (said += String(chunk)))
+      yield* eventually(() => said === "open\n" && processesCarrying(`TEST_MARK=${value}`).length === 2)
+      child.stdin.write("go\n")
+      yield* eventually(() => said === "open\nclosed\n")
+      yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length === 0)
     })
   )
 })

@@ -2,8 +2,9 @@ import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, HashMap, Layer, Logger, Scope, Exit } from "effect"
+import { Duration, Effect, Exit, HashMap, Layer, Logger, Scope, TestClock, TestServices } from "effect"
 import * as Connector from "../../../src/connection/Connector.js"
+import { ProcessGuard } from "../../../src/connection/ProcessGuard.js"
 import * as ShellProcessGuard from "../../../src/connection/ShellProcessGuard.js"
 import { guardsOf, mark, processesCarrying } from "../support/marked.js"
 import { program } from "../support/program.js"
@@ -138,25 +139,65 @@ describe("the guard", () => {
     })
   )
 
+  /** All that is logged, instead of being shown. */
+  const logged = () => {
+    const lines: Array<object> = []
+    const logger = Logger.make(({ annotations, logLevel, message }) => {
+      lines.push({
+        level: logLevel.label,
+        message: String(message),
+        ...Object.fromEntries(HashMap.toEntries(annotations))
+      })
+    })
+    return { lines, layer: Logger.replace(Logger.defaultLogger, logger) }
+  }
+
+  const ended = (retryIn: number) => ({ level: "WARN", message: "mcp.guard.ended", ended: "SIGKILL", retryIn })
+  const restarted = { level: "INFO", message: "mcp.guard.restarted" }
+
   it.scopedLive("is replaced and reported when it is killed (guard)", () =>
     Effect.gen(function* () {
-      const lines: Array<object> = []
-      const logger = Logger.make(({ annotations, logLevel, message }) => {
-        lines.push({
-          level: logLevel.label,
-          message: String(message),
-          ...Object.fromEntries(HashMap.toEntries(annotations))
-        })
-      })
+      const { layer, lines } = logged()
       const value = yield* mark("reported")
       yield* Effect.gen(function* () {
         yield* connect({ command: ["sh", "-c", server()], environment: { TEST_MARK: value } })
         const [first] = guardsOf(process.pid)
         process.kill(first!, "SIGKILL")
         yield* eventually(() => guardsOf(process.pid).some((pid) => pid !== first))
-      }).pipe(Effect.scoped, Effect.provide(Layer.provide(guarded, Logger.replace(Logger.defaultLogger, logger))))
-      assert.deepStrictEqual(lines, [{ level: "WARN", message: "mcp.guard.restarted", ended: "SIGKILL" }])
+        yield* eventually(() => lines.length === 2)
+      }).pipe(Effect.scoped, Effect.provide(Layer.provide(guarded, layer)))
+      assert.deepStrictEqual(lines, [ended(0), restarted])
       assert.deepStrictEqual(guardsOf(process.pid), [])
+    })
+  )
+
+  it.scoped("is replaced at once if it ran for long, later if it did not, and is reported when it is (guard)", () =>
+    Effect.gen(function* () {
+      const { layer, lines } = logged()
+      const live = (holds: () => boolean) => TestServices.provideLive(eventually(holds))
+      yield* Effect.gen(function* () {
+        const guard = yield* ProcessGuard
+        const watch = yield* guard.watch("a")
+        watch.prepare()
+        const kill = Effect.gen(function* () {
+          yield* live(() => guardsOf(process.pid).length === 1)
+          const [pid] = guardsOf(process.pid)
+          const told = lines.length
+          process.kill(pid!, "SIGKILL")
+          yield* live(() => lines.length > told)
+        })
+        yield* kill
+        yield* live(() => lines.length === 2)
+        yield* kill
+        assert.deepStrictEqual(lines, [ended(0), restarted, ended(1000)])
+        assert.deepStrictEqual(guardsOf(process.pid), [])
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(lines.slice(3), [restarted])
+        yield* TestClock.adjust("1 hour")
+        yield* kill
+        yield* live(() => lines.length === 6)
+        assert.deepStrictEqual(lines.slice(4), [ended(0), restarted])
+      }).pipe(Effect.scoped, Effect.provide(Layer.merge(ShellProcessGuard.layer, layer)))
     })
   )
 })

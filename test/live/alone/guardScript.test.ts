@@ -1,0 +1,154 @@
+/** The guard's program, with other tools in its PATH than those of this machine. */
+import { spawn } from "node:child_process"
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+import { guardScript } from "../../../src/connection/guardScript.js"
+import { mark, processesCarrying } from "../support/marked.js"
+import { eventually } from "../support/session.js"
+
+/** Where this machine has its tools. */
+const places = ["/usr/bin", "/bin"]
+
+const realGrep = `PATH=${places.join(":")} exec grep "$@"`
+
+/** A grep as BusyBox builds it by default. */
+const grepWithoutZ = `case $1 in -*z*) echo "grep: unrecognized option: z" >&2; exit 1 ;; esac\n${realGrep}`
+
+/** A directory for PATH that holds these tools and no others: the text of a script, or nothing for the machine's own. */
+const tools = (scripts: Readonly<Record<string, string | undefined>>) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const directory = mkdtempSync(join(tmpdir(), "guard-tools-"))
+      for (const [name, text] of Object.entries(scripts)) {
+        const path = join(directory, name)
+        if (text === undefined) symlinkSync(`/usr/bin/${name}`, path)
+        else {
+          writeFileSync(path, `#!/bin/sh\n${text}\n`)
+          chmodSync(path, 0o755)
+        }
+      }
+      return directory
+    }),
+    (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
+  )
+
+const complete = { grep: undefined, tr: undefined, sleep: undefined, date: undefined }
+
+/** Runs the guard of a supervisor that told it these lines and died. */
+const guard = (path: string, lines: ReadonlyArray<string>) =>
+  Effect.async<number | null>((resume) => {
+    const child = spawn("/bin/sh", ["-c", guardScript, "guard"], {
+      env: { PATH: path, MCP_SUPERVISOR_GUARD: "1" },
+      stdio: ["pipe", "ignore", "inherit"]
+    })
+    child.stdin.on("error", () => {})
+    child.once("exit", (code) => resume(Effect.succeed(code)))
+    child.stdin.end(lines.map((line) => `${line}\n`).join(""))
+  })
+
+/** A process in a session of its own that ignores SIGTERM. It ends with the test. */
+const stubborn = (value: string, env: Readonly<Record<string, string>>) =>
+  Effect.gen(function* () {
+    const child = spawn("/bin/sh", ["-c", `trap "" TERM; echo ready; exec sleep 300`], {
+      env: { PATH: places.join(":"), TEST_MARK: value, ...env },
+      detached: true,
+      stdio: ["ignore", "pipe", "ignore"]
+    })
+    yield* Effect.async<void>((resume) => void child.stdout.once("data", () => resume(Effect.void)))
+    return child.pid!
+  })
+
+const left = (value: string) => processesCarrying(`TEST_MARK=${value}`)
+
+describe("the program of the guard", () => {
+  it.scopedLive("looks at all processes once, however many are to be ended (guard)", () =>
+    Effect.gen(function* () {
+      const value = yield* mark("many")
+      const counting = yield* tools({ ...complete, grep: `echo x >>"\${0%/*}/count"\n${realGrep}` })
+      yield* Effect.forEach(Array.from({ length: 30 }), () => stubborn(value, { MCP_SUPERVISOR_RUN: value }), {
+        concurrency: "unbounded"
+      })
+      assert.strictEqual(yield* guard(counting, [`run ${value}`]), 0)
+      yield* eventually(() => left(value).length === 0)
+      // one for each look and one to try whether it works
+      assert.isBelow(readFileSync(join(counting, "count"), "utf8").split("\n").length, 18)
+    })
+  )
+
+  it.scopedLive("sends SIGKILL in time, also if a look takes long (guard)", () =>
+    Effect.gen(function* () {
+      const value = yield* mark("slow")
+      const slow = yield* tools({ ...complete, grep: `sleep 0.6\n${realGrep}`, sleep: "exec /bin/sleep $1" })
+      yield* stubborn(value, { MCP_SUPERVISOR_RUN: value })
+      const [took, code] = yield* Effect.timed(guard(slow, [`run ${value}`]))
+      assert.strictEqual(code, 0)
+      // eight looks before SIGKILL would take 6 s
+      assert.isBelow(Duration.toMillis(took), 5500)
+    })
+  )
+
+  for (const [name, grep] of [
+    ["the grep of this machine", undefined],
+    ["a grep that does not know -z", grepWithoutZ]
+  ] as const) {
+    it.scopedLive(`ends what carries the tag as a whole entry, and nothing else, with ${name} (guard)`, () =>
+      Effect.gen(function* () {
+        const value = yield* mark("exact")
+        const path = yield* tools({ ...complete, grep })
+        const others = yield* Effect.all([
+          stubborn(value, { MCP_SUPERVISOR_RUN: `${value}0` }),
+          stubborn(value, { OTHER: `x\nMCP_SUPERVISOR_RUN=${value}\ny` }),
+          stubborn(value, { OTHER_MCP_SUPERVISOR_RUN: value })
+        ])
+        yield* stubborn(value, { MCP_SUPERVISOR_RUN: value })
+        yield* stubborn(value, { MCP_SUPERVISOR_RUN: value, BEFORE: "a # b", Z: `#${others[0]}` })
+        assert.strictEqual(yield* guard(path, [`run ${value}`]), 0)
+        yield* eventually(() => left(value).length <= others.length)
+        assert.deepStrictEqual([...left(value)].toSorted(), [...others].toSorted())
+      })
+    )
+
+    it.scopedLive(`ends a supervisor in a group that was started, and spares one elsewhere, with ${name} (guard)`, () =>
+      Effect.gen(function* () {
+        const value = yield* mark("nested")
+        const path = yield* tools({ ...complete, grep })
+        const [server, elsewhere] = yield* Effect.all([
+          stubborn(value, { MCP_SUPERVISOR_RUN: value }),
+          stubborn(value, { MCP_SUPERVISOR_RUN: value })
+        ])
+        const guards = yield* Effect.forEach([server, elsewhere], (pid) =>
+          stubborn(value, { MCP_SUPERVISOR_GUARD: String(pid) })
+        )
+        assert.strictEqual(yield* guard(path, [`run ${value}`, `group ${server}`]), 0)
+        yield* eventually(() => !left(value).includes(server))
+        assert.deepStrictEqual([...left(value)].toSorted(), [elsewhere, ...guards].toSorted())
+      })
+    )
+  }
+
+  for (const [name, scripts] of [
+    ["a grep that does not know -z, and no tr", { ...complete, grep: grepWithoutZ, tr: "exit 127" }],
+    ["a grep that finds nothing", { ...complete, grep: "exit 1" }],
+    ["no sleep", { ...complete, sleep: "exit 127" }]
+  ] as const) {
+    it.scopedLive(`says at its start that it cannot work with ${name} (guard)`, () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* guard(yield* tools(scripts), ["run a", "bye"]), 3)
+      })
+    )
+  }
+
+  it.scopedLive("forgets groups that are gone, also one of thousands (guard)", () =>
+    Effect.gen(function* () {
+      const path = yield* tools(complete)
+      const groups = Array.from({ length: 4000 }, (_, index) => 5_000_000 + index)
+      const lines = [...groups.map((group) => `group ${group}`), ...groups.map((group) => `gone ${group}`), "bye"]
+      const [took, code] = yield* Effect.timed(guard(path, ["run a", ...lines]))
+      assert.strictEqual(code, 0)
+      assert.isBelow(Duration.toMillis(took), 10_000)
+    })
+  )
+})
