@@ -391,14 +391,15 @@ describe("a connector", () => {
             for (const name of Object.keys(tag)) delete process.env[name]
           })
       )
-      const session = yield* connect({ ...local(), inheritEnv: true } as ServerConfig.Input)
+      const context = yield* Layer.build(Connector.layer())
+      const session = yield* Effect.provide(connect({ ...local(), inheritEnv: true } as ServerConfig.Input), context)
       assert.include(process.env, tag)
       const environment = readFileSync(`/proc/${session.info.pid}/environ`, "utf8").split("\0")
       const marks = environment.filter((entry) => entry.startsWith("MCP_SUPERVISOR_RUN="))
       assert.strictEqual(marks.length, 1)
       assert.notInclude(marks, `MCP_SUPERVISOR_RUN=${tag.MCP_SUPERVISOR_RUN}`)
       assert.include(environment, "MCP_SUPERVISOR_CHILD=1")
-    }).pipe(Effect.provide(Connector.layer()))
+    })
   )
 
   it.scopedLive("starts no process before the ledger has it, and lets nobody else wait", () =>

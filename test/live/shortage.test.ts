@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { bundle } from "./support/bundle.js"
@@ -40,17 +40,20 @@ describe("a supervisor without free file descriptors", () => {
       const line = `setsid sleep 300 & exec "${process.execPath}" "${faulty}"`
       const child = yield* Effect.acquireRelease(
         Effect.sync(() =>
-          spawn("sh", ["-c", limited, "sh", process.execPath, host, value, "sh", "-c", line], {
-            stdio: ["pipe", "pipe", "inherit"]
-          })
+          spawn(process.execPath, [host, value, "sh", "-c", line], { stdio: ["pipe", "pipe", "inherit"] })
         ),
         (child) => Effect.sync(() => child.kill("SIGKILL"))
       )
       let said = ""
       child.stdout.on("data", (chunk) => (said += String(chunk)))
       yield* eventually(() => said === "open\n" && processesCarrying(`TEST_MARK=${value}`).length === 2)
+      const allow = (descriptors: number) =>
+        execFileSync("prlimit", [`--nofile=${descriptors}:`, "--pid", String(child.pid)])
+      allow(0)
       child.stdin.write("go\n")
       yield* eventually(() => said === "open\nclosed\n")
+      assert.strictEqual(processesCarrying(`TEST_MARK=${value}`).length, 1)
+      allow(1024)
       yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length === 0)
     })
   )
