@@ -47,7 +47,7 @@ export const make = (shared: Shared, { only }: Options): Effect.Effect<Reach, In
 
     const outcomes = FirstOutcomes.make(supervisor, note)
     const all = yield* Effect.cached(outcomes.all)
-    const settled = (name?: string) => (name === undefined ? outcomes.every : Effect.ignore(outcomes.one(name)))
+    const settled = (name?: string) => (name === undefined ? outcomes.tools : Effect.ignore(outcomes.one(name)))
 
     const remotes = entries.flatMap(([name, entry]) => (isLoginable(name, entry) ? [name] : []))
 

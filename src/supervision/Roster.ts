@@ -179,13 +179,7 @@ export const make = (events: EventLog): Roster => {
         .flatMap((name) => (name === actor.name ? [] : (actors.get(name) ?? [])))
       if ([actor, ...others].map(showActor).includes(true)) snapshots.touch()
     },
-    settling: (wanted) => {
-      const isConnecting = (name: string) => {
-        const status = shown.get(name)?.status
-        return status !== undefined && !ServerStatus.isSettled(status)
-      }
-      return settling.wait((wanted ?? names).filter(isConnecting))
-    },
+    settling: (wanted) => settling.wait((wanted ?? names).flatMap((name) => shown.get(name) ?? [])),
     end: () => {
       set([], { tools: {}, agents: new Map() })
       snapshots.end()

@@ -10,12 +10,12 @@ export interface Settling {
   readonly saw: (snapshot: ServerSnapshot) => void
   /** A server was removed: it is waited for no longer. */
   readonly removed: (name: string) => void
-  /** Waits for these servers, which are connecting now. */
-  readonly wait: (connecting: Iterable<string>) => Wait
+  /** Waits for those of these servers that are connecting now. */
+  readonly wait: (snapshots: ReadonlyArray<ServerSnapshot>) => Wait
 }
 
 export interface Wait {
-  /** Each server that has settled, as it was at that moment. */
+  /** Each server that has settled, as it was at that moment, or at the beginning if it had settled by then. */
   readonly outcomes: ReadonlyMap<string, ServerSnapshot>
   /** Ends when each of them has settled once or was removed. */
   readonly done: Effect.Effect<void>
@@ -46,8 +46,12 @@ export const make = (): Settling => {
       if (byServer.has(snapshot.name) && ServerStatus.isSettled(snapshot.status)) resolve(snapshot.name, snapshot)
     },
     removed: (name) => resolve(name, undefined),
-    wait: (connecting) => {
-      const waiting: Waiting = { pending: new Set(connecting), outcomes: new Map(), wake: () => {} }
+    wait: (snapshots) => {
+      const waiting: Waiting = { pending: new Set(), outcomes: new Map(), wake: () => {} }
+      for (const snapshot of snapshots) {
+        if (ServerStatus.isSettled(snapshot.status)) waiting.outcomes.set(snapshot.name, snapshot)
+        else waiting.pending.add(snapshot.name)
+      }
       const leave = Effect.sync(() => {
         for (const name of waiting.pending) {
           const others = byServer.get(name)

@@ -99,17 +99,21 @@ const make = <R>(
         )
       })
 
-    const awaitSettled: Shape["awaitSettled"] = (options = {}) =>
+    const awaitOutcomes: Shape["awaitOutcomes"] = ({ servers, timeout } = {}) =>
       Effect.gen(function* () {
-        const { servers, timeout } = options
-        const isListed = (name: string) => servers === undefined || servers.includes(name)
         const { done, outcomes } = roster.settling(servers)
         yield* timeout === undefined ? done : Effect.timeoutOption(done, timeout)
-        const snapshots = roster.snapshots
-          .get()
-          .filter(({ name }) => isListed(name))
-          // one that settled meanwhile and is connecting again is shown as it settled
-          .map((now) => (ServerStatus.isSettled(now.status) ? now : (outcomes.get(now.name) ?? now)))
+        const snapshots =
+          servers === undefined
+            ? roster.snapshots.get()
+            : [...new Set(servers)].flatMap((name) => roster.snapshot(name) ?? [])
+        // one that settled and is connecting again is shown as it settled
+        return snapshots.map((now) => (ServerStatus.isSettled(now.status) ? now : (outcomes.get(now.name) ?? now)))
+      })
+
+    const awaitSettled: Shape["awaitSettled"] = (options) =>
+      Effect.gen(function* () {
+        const snapshots = yield* awaitOutcomes(options)
         const [failed, ...others] = snapshots
           .filter(({ name, status }) => isRequired(name) && status.status !== "connected" && status.status !== "idle")
           .map(({ name, status }) => ({ server: name, status }))
@@ -171,6 +175,7 @@ const make = <R>(
       disable: named("disable", command({ _tag: "Disable" })),
       plan: (desired) => traced("McpSupervisor.plan", {}, () => configuration.plan(desired)),
       reconcile: (desired) => traced("McpSupervisor.reconcile", {}, () => configuration.reconcile(desired)),
+      awaitOutcomes: (options) => traced("McpSupervisor.awaitOutcomes", {}, () => awaitOutcomes(options)),
       awaitSettled: (options) => traced("McpSupervisor.awaitSettled", {}, () => awaitSettled(options)),
       logs: (name) => Stream.unwrap(Effect.map(find(name), (actor) => actor.logs.from(() => 1)))
     }

@@ -89,6 +89,17 @@ export interface ResourceUpdated {
  * @since 0.1.0
  * @category models
  */
+export interface AwaitOptions {
+  /** Defaults to all there are. */
+  readonly servers?: ReadonlyArray<string> | undefined
+  /** Defaults to none. */
+  readonly timeout?: Duration.DurationInput | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
 export interface Shape {
   /** All servers, those of the configuration first, in its order. */
   readonly servers: Effect.Effect<ReadonlyArray<ServerSnapshot>>
@@ -159,13 +170,13 @@ export interface Shape {
   readonly reconcile: (desired: Desired) => Effect.Effect<Plan, Errors.InvalidConfig>
   /**
    * Waits until each of the servers (default: all there are) has settled, or the timeout (default: none) has passed. Each is
-   * waited for once: one that failed and is connecting again by the end is given as it failed. Fails if one that is
-   * `required` is not usable.
+   * waited for once: one that has failed and is connecting again by the end is given as it failed.
    */
-  readonly awaitSettled: (options?: {
-    readonly servers?: ReadonlyArray<string> | undefined
-    readonly timeout?: Duration.DurationInput | undefined
-  }) => Effect.Effect<ReadonlyArray<ServerSnapshot>, Errors.RequiredServerFailed>
+  readonly awaitOutcomes: (options?: AwaitOptions) => Effect.Effect<ReadonlyArray<ServerSnapshot>>
+  /** The same, but fails if one that is `required` is not usable. */
+  readonly awaitSettled: (
+    options?: AwaitOptions
+  ) => Effect.Effect<ReadonlyArray<ServerSnapshot>, Errors.RequiredServerFailed>
   /** What the server wrote, across its restarts: what is kept (1,000 lines), then what comes. */
   readonly logs: (name: string) => Stream.Stream<Protocol.LogLine, Errors.ServerNotFound>
 }

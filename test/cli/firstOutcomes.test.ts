@@ -53,4 +53,31 @@ describe("the first outcomes of servers that a command starts", () => {
       assert.deepStrictEqual(notes, [])
     })
   )
+
+  it.scoped("are waited for ten seconds at most to find a tool by its public name (breaker 5)", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise(
+        { servers: { a: remote, b: remote } },
+        { scripts: { a: FakeConnector.open() } }
+      )
+      const notes: Array<string> = []
+      const { tools } = FirstOutcomes.make(supervisor, (line) => Effect.sync(() => void notes.push(line)))
+      const waiting = yield* Effect.fork(tools)
+      yield* passed("9 seconds")
+      assert.strictEqual((yield* Fiber.poll(waiting))._tag, "None")
+      yield* passed("1 seconds")
+      yield* Fiber.join(waiting)
+      assert.deepStrictEqual(notes, [
+        "b is still connecting after 10 s; to wait for a server, call its tool as SERVER/TOOL"
+      ])
+    })
+  )
+
+  it.scoped("of a server that is not there is an error", () =>
+    Effect.gen(function* () {
+      const { supervisor } = yield* supervise({ servers: {} })
+      const { one } = FirstOutcomes.make(supervisor, () => Effect.void)
+      assert.strictEqual((yield* Effect.flip(one("a")))._tag, "ServerNotFound")
+    })
+  )
 })
