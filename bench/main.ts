@@ -10,6 +10,7 @@ import { loadavg } from "node:os"
 import { calls } from "./calls.js"
 import { catalog } from "./catalog.js"
 import { config } from "./config.js"
+import { manyServers } from "./manyServers.js"
 import { memory } from "./memory.js"
 import { options } from "./options.js"
 import { endAll } from "./processes.js"
@@ -26,7 +27,8 @@ setTimeout(() => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
 
 /** A profile slows down, and says nothing of memory: it is for calls. */
-const sections = options.profile === undefined ? [calls, startUp, catalog, recovery, config, program, memory] : [calls]
+const sections =
+  options.profile === undefined ? [calls, startUp, catalog, recovery, config, program, manyServers, memory] : [calls]
 
 const isWanted = (name: string): boolean => name.includes(options.only)
 

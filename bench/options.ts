@@ -25,6 +25,7 @@ export const effort = options.quick
       recovery: { rounds: 3 },
       memory: { rounds: 1, connections: 50 },
       config: { rounds: 3 },
+      manyServers: { rounds: 1, count: 2000 },
       program: { rounds: 7, requests: 100, calls: 1600 }
     }
   : {
@@ -34,6 +35,7 @@ export const effort = options.quick
       recovery: { rounds: 7 },
       memory: { rounds: 2, connections: 100 },
       config: { rounds: 7 },
+      manyServers: { rounds: 3, count: 2000 },
       program: { rounds: 15, requests: 300, calls: 8000 }
     }
 

@@ -42,15 +42,17 @@ export const make = (
 
     const running = roster.definitions
 
-    /** Puts the servers in their order, names and filters in force, and starts who is new. */
-    const arrange = (names: Iterable<string>, added: ReadonlyArray<Member> = []) => {
-      const fresh = new Map(added.map((member) => [member.name, member]))
-      roster.set(
-        [...names].flatMap((name) => fresh.get(name) ?? roster.get(name) ?? roster.inactive(name) ?? []),
-        wanted
-      )
-      added.forEach(actors.start)
-    }
+    /** Puts the servers in their order, names and filters in force, and starts what is new. */
+    const arrange = (names: Iterable<string>, added: ReadonlyArray<Member> = []): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const fresh = new Map(added.map((member) => [member.name, member]))
+        roster.set(
+          [...names].flatMap((name) => fresh.get(name) ?? roster.get(name) ?? roster.inactive(name) ?? []),
+          wanted
+        )
+        // in steps, between which a scheduler may let the event loop turn: an actor runs as far as it can when it is started
+        return Effect.forEach(added, (member) => Effect.sync(() => actors.start(member)), { discard: true })
+      })
 
     /** One change at a time, and each as a whole. */
     const exclusively = <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -165,13 +167,10 @@ export const make = (
             kept: kept.get(definition.name)
           })
         yield* forAll(changes.change, ({ definition }) => definition, move)
-        // what is said about an entry may have changed where the entry means the same
-        const moved = new Set([...changes.change.map(({ definition }) => definition.name), ...plan.start])
-        const others = changes.configured.filter(({ name }) => !moved.has(name))
-        yield* forAll(others, (definition) => definition, apply)
+        yield* forAll(changes.remarked, (definition) => definition, apply)
         // one without an actor may have been given one meanwhile, by a command
         changes.stop.filter((name) => !leaving.includes(name)).forEach(actors.retire)
-        arrange(order, added)
+        yield* arrange(order, added)
         tell()
         events.publish({ type: "ConfigApplied", plan })
         return plan
@@ -186,7 +185,7 @@ export const make = (
         const definition = yield* Reconciler.define(name, config, wanted.defaults)
         if (roster.definition(name) !== undefined) return yield* new ServerExists({ server: name })
         const member = yield* actors.create(definition)
-        arrange([...running().keys(), name], [member])
+        yield* arrange([...running().keys(), name], [member])
       })
 
     const remove = (name: string) =>
@@ -194,13 +193,14 @@ export const make = (
         if (roster.definition(name) === undefined) return Effect.fail(roster.notFound(name))
         const actor = roster.get(name)
         actors.retire(name)
-        arrange([...running().keys()].filter((other) => other !== name))
-        return Effect.succeed(actor === undefined ? Effect.void : actors.gone(actor))
+        const gone = actor === undefined ? Effect.void : actors.gone(actor)
+        return Effect.as(arrange([...running().keys()].filter((other) => other !== name)), gone)
       })
 
     return {
-      begin: Effect.map(createAll([...first.definitions.values()]), (added) => {
-        arrange(first.definitions.keys(), added)
+      begin: Effect.gen(function* () {
+        const added = yield* createAll([...first.definitions.values()])
+        yield* arrange(first.definitions.keys(), added)
         tell()
       }),
       plan,

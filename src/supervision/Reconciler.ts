@@ -209,7 +209,9 @@ export interface Changes {
   readonly keep: ReadonlyArray<string>
   /** Servers added while running whose name the configuration takes over. They are in `change`, too. */
   readonly taken: ReadonlyArray<string>
-  /** All that is configured, in its order. Of a server that is kept, the remarks on its entry may be others than before. */
+  /** Those that mean the same as before, but of whose entries something else is said now. */
+  readonly remarked: ReadonlyArray<Definition>
+  /** All that is configured, in its order. */
   readonly configured: ReadonlyArray<Definition>
 }
 
@@ -233,6 +235,9 @@ export const compare = (running: ReadonlyMap<string, Definition>, wanted: Wanted
       ...present.filter(({ change }) => change === "none").map(({ definition }) => definition.name),
       ...others.filter(({ origin }) => origin === "dynamic").map(nameOf)
     ],
+    remarked: present
+      .filter(({ before, change, definition }) => change === "none" && !isSaidAlike(before, definition))
+      .map(({ definition }) => definition),
     taken: present.filter(({ before }) => before.origin === "dynamic").map(({ definition }) => definition.name),
     configured
   }
@@ -256,6 +261,11 @@ const differenceOf = (before: Definition, after: Definition): Difference => {
   }
   return ServerConfig.compare(before.config, after.config)
 }
+
+const isSaidAlike = (before: Definition, after: Definition): boolean =>
+  before.origin === after.origin && sameDiagnostics(before.diagnostics, after.diagnostics)
+
+const sameDiagnostics = Schema.equivalence(Schema.Array(Diagnostic))
 
 const isTrusted = ({ settings }: Definition): boolean => settings.disabled !== "trust"
 

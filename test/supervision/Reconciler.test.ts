@@ -161,3 +161,19 @@ describe("comparing", () => {
     assert.deepStrictEqual(Reconciler.apply(before, changes).get("a")!.diagnostics, [])
   })
 })
+
+describe("remarks", () => {
+  it("are told of those servers only of which something else is said, however many there are (breaker 4)", () => {
+    const odd = { ...local, odd: 1 } as never
+    const before = running({ servers: { a: local, b: local, c: odd, d: odd } })
+    const { change, remarked } = Reconciler.compare(
+      before,
+      resolve({ servers: { a: local, b: odd, c: local, d: odd, e: local } })
+    )
+    assert.deepStrictEqual(change, [])
+    assert.deepStrictEqual(
+      remarked.map(({ name }) => name),
+      ["b", "c"]
+    )
+  })
+})

@@ -1,0 +1,39 @@
+// A supervisor whose many servers all fail: the longest turn of its event loop until each has failed once, in milliseconds.
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+
+const [dist, kind, count] = process.argv.slice(2)
+const load = (module) => import(new URL(module, dist).href)
+const Connector = await load("connection/Connector.js")
+const McpSupervisor = await load("McpSupervisor.js")
+const FairScheduler = await load("system/FairScheduler.js")
+await load("connection/sdkConnect.js")
+
+/** Nothing listens on this port, and there is no such command. */
+const entryOf = (index) =>
+  kind === "refused" ? { url: `http://127.0.0.1:9/${index}` } : { command: [`/nonexistent/${index}`] }
+
+const servers = Object.fromEntries(Array.from({ length: Number(count) }, (_, index) => [`s${index}`, entryOf(index)]))
+
+let longest = 0
+let last = performance.now()
+let isOver = false
+const turn = () => {
+  const now = performance.now()
+  longest = Math.max(longest, now - last)
+  last = now
+  if (!isOver) setImmediate(turn)
+}
+setImmediate(turn)
+
+const program = Effect.flatMap(McpSupervisor.McpSupervisor, (supervisor) => supervisor.awaitOutcomes()).pipe(
+  Effect.provide(Layer.provide(McpSupervisor.layer({ servers }), Connector.layer())),
+  Effect.provide(Logger.remove(Logger.defaultLogger))
+)
+
+Effect.runFork(program, { scheduler: FairScheduler.make() }).addObserver(() => {
+  isOver = true
+  process.send({ longest })
+})
+process.once("disconnect", () => process.exit(0))
