@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { type Key, nameOf } from "./CredentialStore/port.js"
+import type { Key } from "./CredentialStore/port.js"
 import * as Memory from "./Memory.js"
 
 export interface Memories {
@@ -19,34 +19,42 @@ interface Entry {
   readonly key: Key
   readonly memory: Memory.Memory
   users: number
-  /** Nobody will ask for it again. */
-  isForgotten: boolean
 }
 
 export const make = (): Memories => {
-  const entries = new Map<string, Entry>()
+  /** By server and address: what happens to one server costs no walk over all of them. */
+  const entries = new Map<string, Map<string, Entry>>()
+  /** Nobody will ask for these again. */
+  const forgotten = new Set<Entry>()
+
+  const ofServer = (server: string): Map<string, Entry> => entries.get(server) ?? new Map<string, Entry>()
 
   const entryOf = (key: Key): Entry => {
-    const there = entries.get(nameOf(key))
-    if (there !== undefined) return there
-    const entry: Entry = { key, memory: Memory.make(), users: 0, isForgotten: false }
-    entries.set(nameOf(key), entry)
+    const siblings = ofServer(key.server)
+    const entry = siblings.get(key.serverUrl) ?? { key, memory: Memory.make(), users: 0 }
+    entries.set(key.server, siblings.set(key.serverUrl, entry))
     return entry
   }
 
   /** Tokens that were not written yet are nowhere else. */
-  const isNeeded = ({ isForgotten, memory, users }: Entry): boolean =>
-    !isForgotten || users > 0 || memory.unsaved !== undefined || memory.renewal !== undefined
+  const isNeeded = ({ memory, users }: Entry): boolean =>
+    users > 0 || memory.unsaved !== undefined || memory.renewal !== undefined
 
   const sweep = () => {
-    for (const [name, entry] of entries) if (!isNeeded(entry)) entries.delete(name)
+    for (const entry of forgotten) {
+      if (isNeeded(entry)) continue
+      const { server, serverUrl } = entry.key
+      const siblings = ofServer(server)
+      forgotten.delete(entry)
+      siblings.delete(serverUrl)
+      if (siblings.size === 0) entries.delete(server)
+    }
   }
 
   /** At another address, a server of the same name is another one. */
-  const supersede = ({ server, serverUrl }: Key) => {
-    for (const entry of entries.values()) {
-      if (entry.key.server === server && entry.key.serverUrl !== serverUrl) entry.isForgotten = true
-    }
+  const supersede = (current: Entry) => {
+    for (const entry of ofServer(current.key.server).values()) if (entry !== current) forgotten.add(entry)
+    forgotten.delete(current)
   }
 
   return {
@@ -55,10 +63,9 @@ export const make = (): Memories => {
       Effect.map(
         Effect.acquireRelease(
           Effect.sync(() => {
-            supersede(key)
             const entry = entryOf(key)
             entry.users += 1
-            entry.isForgotten = false
+            supersede(entry)
             sweep()
             return entry
           }),
@@ -72,10 +79,10 @@ export const make = (): Memories => {
       ),
     all: () => {
       sweep()
-      return Array.from(entries.values())
+      return Array.from(entries.values()).flatMap((siblings) => Array.from(siblings.values()))
     },
     forget: (server) => {
-      for (const entry of entries.values()) if (entry.key.server === server) entry.isForgotten = true
+      for (const entry of ofServer(server).values()) forgotten.add(entry)
       sweep()
     }
   }

@@ -6,7 +6,11 @@ const key = { server: "it", serverUrl: "https://host.example/mcp" }
 const elsewhere = { ...key, serverUrl: "https://other.example/mcp" }
 const other = { ...key, server: "other" }
 
-const names = (memories: Memories.Memories) => memories.all().map(({ key }) => `${key.server} ${key.serverUrl}`)
+const names = (memories: Memories.Memories) =>
+  memories
+    .all()
+    .map(({ key }) => `${key.server} ${key.serverUrl}`)
+    .sort()
 
 describe("what a process knows of logins", () => {
   it("is one memory for each name and address", () => {
@@ -58,7 +62,7 @@ describe("what a process knows of logins", () => {
       memories.of(key)
       memories.of(other)
       yield* Effect.scoped(memories.use(elsewhere))
-      assert.deepStrictEqual(names(memories), ["other https://host.example/mcp", "it https://other.example/mcp"])
+      assert.deepStrictEqual(names(memories), ["it https://other.example/mcp", "other https://host.example/mcp"])
     })
   )
 })
