@@ -99,20 +99,3 @@ export const make = (limit: number, maxWaiting: number): Gate => {
     waiting: () => line.size
   }
 }
-
-/** Runs something inside a gate whose line has no end. It may leave before it is through. */
-export const within = <A, E, R>(
-  gate: Gate,
-  run: (leave: Effect.Effect<void>) => Effect.Effect<A, E, R>
-): Effect.Effect<A, E, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(gate.enter(Number.POSITIVE_INFINITY, restore), () => {
-      let inside = true
-      const leave = Effect.sync(() => {
-        if (!inside) return
-        inside = false
-        gate.leave()
-      })
-      return Effect.ensuring(restore(run(leave)), leave)
-    })
-  )

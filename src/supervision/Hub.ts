@@ -11,7 +11,7 @@ import type { Connector, Handlers } from "../connection/Connector.js"
 import type { ServerNotFound, SupervisorClosed } from "../domain/Errors.js"
 import type { Service as CatalogStore } from "./CatalogStore.js"
 import type { EventLog } from "./EventLog.js"
-import type { Gate } from "./Gate.js"
+import type { Turns } from "./Turns.js"
 
 export interface Hub {
   readonly connector: Context.Tag.Service<Connector>
@@ -22,7 +22,9 @@ export interface Hub {
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
   readonly events: EventLog
   /** So many processes are started at a time. */
-  readonly spawns: Gate
+  readonly spawns: Turns
+  /** So many remote servers are dialled at a time. */
+  readonly dials: Turns
   readonly handlers: Omit<Handlers, "roots">
   readonly roots: ReadonlyArray<string>
   /** What is said of a server that is no longer there: it was removed, or everything was. */

@@ -20,7 +20,6 @@ import * as Calls from "./Calls.js"
 import { CatalogStore } from "./CatalogStore.js"
 import * as Configuration from "./Configuration.js"
 import * as EventLog from "./EventLog.js"
-import * as Gate from "./Gate.js"
 import type { Hub } from "./Hub.js"
 import type * as Inbox from "./Inbox.js"
 import * as Logins from "./logins.js"
@@ -30,9 +29,19 @@ import * as Roster from "./Roster.js"
 import type { ServerActor } from "./ServerActor.js"
 import * as Subscriptions from "./subscriptions.js"
 import { traced } from "./trace.js"
+import * as Turns from "./Turns.js"
 
-/** How many processes are started at a time. */
-const spawnsAtOnce = 8
+/**
+ * Many processes starting at once, each perhaps loading its program first, would make all of them too slow. A server that takes
+ * longer than this to start no longer keeps others from starting.
+ */
+const spawns = { atOnce: 8, shortest: 0, longest: "3 seconds" } as const
+
+/**
+ * An attempt costs us a few milliseconds of work, most of them at its beginning, and then waits for the network. So a few dozen
+ * servers are dialled at the same time, and of thousands that fail at once no more in a second than leave time for calls.
+ */
+const dials = { atOnce: 64, shortest: "500 millis", longest: "1 second" } as const
 
 const make = <R>(
   options: Options<R>
@@ -70,7 +79,8 @@ const make = <R>(
       clock,
       fork: Runtime.runFork(runtime),
       events,
-      spawns: Gate.make(spawnsAtOnce, Number.POSITIVE_INFINITY),
+      spawns: yield* Turns.make(spawns),
+      dials: yield* Turns.make(dials),
       handlers: { elicit: provided(options.onElicit), sample: provided(options.onSample) },
       roots: options.roots ?? workingDirectory(),
       goneError: (server) => (closed ? new Errors.SupervisorClosed() : roster.notFound(server)),

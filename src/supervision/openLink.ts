@@ -3,7 +3,6 @@
  */
 import { pathToFileURL } from "node:url"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { givenHeaders } from "../auth/Auth.js"
@@ -17,7 +16,6 @@ import type { AttemptPhase } from "../domain/ServerStatus.js"
 import type { Cell } from "./Cell.js"
 import { listAll, toConnectionError } from "./discover.js"
 import { contain } from "./faults.js"
-import * as Gate from "./Gate.js"
 import { type Hub, monotonic } from "./Hub.js"
 import * as Link from "./Link.js"
 
@@ -30,14 +28,12 @@ export interface Attempt {
   readonly onLog: (line: Protocol.LogLine) => void
 }
 
-/** A server that takes longer than this to start no longer keeps others from starting. */
-const turn = "3 seconds"
-
 export const openLink = (hub: Hub, attempt: Attempt): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
   Effect.suspend(() => {
     const { config, generation, server } = attempt
     const dial: Dial = { config }
-    return inTurn(hub, config, open(hub, attempt, dial)).pipe(
+    const turns = config._tag === "Local" ? hub.spawns : hub.dials
+    return turns.take(open(hub, attempt, dial)).pipe(
       // before the span ends, which is told why
       contain(server, () => dial.config),
       Effect.withSpan("ServerActor.connect", {
@@ -52,18 +48,6 @@ export const openLink = (hub: Hub, attempt: Attempt): Effect.Effect<Link.Link, C
 interface Dial {
   config: ServerConfig
 }
-
-/** Many processes starting at once, each perhaps loading its program first, would make all of them too slow. */
-const inTurn = <A, E, R>(hub: Hub, config: ServerConfig, open: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  config._tag === "Remote"
-    ? open
-    : Gate.within(hub.spawns, (leave) =>
-        Effect.acquireUseRelease(
-          Effect.fork(Effect.interruptible(Effect.delay(leave, turn))),
-          () => open,
-          Fiber.interruptFork
-        )
-      )
 
 const open = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {

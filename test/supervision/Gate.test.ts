@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, FastCheck as fc, Fiber, TestClock } from "effect"
+import { Effect, Exit, FastCheck as fc, Fiber, TestClock } from "effect"
 import * as Gate from "../../src/supervision/Gate.js"
 import { isOver, resultOf, settle } from "./support.js"
 
@@ -113,28 +113,6 @@ describe("Gate", () => {
       gate.leave()
       assert.isFalse(gate.tryEnter())
       gate.leave()
-      assert.strictEqual(room(gate), 1)
-    })
-  )
-
-  it.effect("within leaves when it is through, has failed, was interrupted, or said so, and only once", () =>
-    Effect.gen(function* () {
-      const gate = Gate.make(1, forever)
-      yield* Gate.within(gate, () => Effect.void)
-      assert.strictEqual(room(gate), 1)
-      yield* Effect.exit(Gate.within(gate, () => Effect.fail("no")))
-      assert.strictEqual(room(gate), 1)
-      const hanging = yield* Effect.fork(Gate.within(gate, () => Effect.never))
-      yield* settle
-      assert.strictEqual(room(gate), 0)
-      yield* Fiber.interrupt(hanging)
-      assert.strictEqual(room(gate), 1)
-      const early = yield* Deferred.make<void>()
-      const fiber = yield* Effect.fork(Gate.within(gate, (leave) => Effect.zipRight(leave, Deferred.await(early))))
-      yield* settle
-      assert.strictEqual(room(gate), 1)
-      yield* Deferred.succeed(early, undefined)
-      yield* Fiber.join(fiber)
       assert.strictEqual(room(gate), 1)
     })
   )

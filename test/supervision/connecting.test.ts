@@ -255,6 +255,40 @@ describe("starting many", () => {
     })
   )
 
+  it.scoped("64 remote servers that hang keep others waiting for a second, and a few dozen keep nobody waiting", () =>
+    Effect.gen(function* () {
+      const { controls, status, story } = yield* supervise({ servers: many(65, remote) })
+      assert.strictEqual(begun(yield* story()), 64)
+      yield* passed("999 millis")
+      assert.strictEqual(begun(yield* story()), 64)
+      yield* passed("1 millis")
+      assert.strictEqual(begun(yield* story()), 65)
+      const last = yield* controls.awaitAttempt("s64")
+      yield* last.open()
+      assert.strictEqual((yield* status("s64")).status, "connected")
+    })
+  )
+
+  it.scoped(
+    "remote servers that fail at once are dialled 128 times in a second, those that did not begin yet first",
+    () =>
+      Effect.gen(function* () {
+        const servers = many(200, remote)
+        const scripts = Object.fromEntries(
+          Object.keys(servers).map((name) => [name, FakeConnector.fail(refused(name))])
+        )
+        const { story } = yield* supervise({ servers }, { scripts })
+        assert.strictEqual(begun(yield* story()), 64)
+        for (const expected of [128, 192, 256, 320]) {
+          yield* passed("500 millis")
+          assert.strictEqual(begun(yield* story()), expected)
+        }
+        const attempts = (yield* story()).filter((line) => line.endsWith(" opening"))
+        assert.isTrue(attempts.slice(0, 200).every((line) => line.includes("#1 ")))
+        assert.isTrue(attempts.slice(200).every((line) => line.includes("#2 ")))
+      })
+  )
+
   it.scoped("one that is taken away while it waits for its turn keeps nobody waiting", () =>
     Effect.gen(function* () {
       const { controls, story, supervisor } = yield* supervise({ servers: many(10) })
