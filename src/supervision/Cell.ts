@@ -48,7 +48,13 @@ export const derived = <A>(compute: () => A): Derived<A> => {
 }
 
 export const make = <A>(initial: A): Cell<A> => {
-  const broadcast = Broadcast.make<A>({ capacity: 1, key: () => "value", early: false })
+  /** There are thousands of cells that are never followed. */
+  let broadcast: Broadcast.Broadcast<A> | undefined
+  const followed = () => {
+    broadcast ??= Broadcast.make<A>({ capacity: 1, key: () => "value", early: false })
+    if (ended) broadcast.end()
+    return broadcast
+  }
   const waiting = new Set<(value: A) => void>()
   const abandoned = new Set<() => void>()
   let current = initial
@@ -59,18 +65,22 @@ export const make = <A>(initial: A): Cell<A> => {
     set: (value) => {
       current = value
       if (ended) return
-      broadcast.publish(value)
+      broadcast?.publish(value)
       for (const tell of waiting) tell(value)
     },
-    changes: Stream.unwrapScoped(
-      Effect.map(broadcast.subscribe, (rest) =>
-        Stream.suspend(() => Stream.make(current)).pipe(
-          Stream.concat(rest),
-          // what was set between subscribing and reading is there twice
-          Stream.changesWith(Object.is)
+    get changes() {
+      return Stream.unwrapScoped(
+        Effect.map(
+          Effect.suspend(() => followed().subscribe),
+          (rest) =>
+            Stream.suspend(() => Stream.make(current)).pipe(
+              Stream.concat(rest),
+              // what was set between subscribing and reading is there twice
+              Stream.changesWith(Object.is)
+            )
         )
       )
-    ),
+    },
     until: <B>(pick: (value: A) => B | undefined) =>
       Effect.async<B, "ended">((resume) => {
         const now = pick(current)
@@ -97,7 +107,7 @@ export const make = <A>(initial: A): Cell<A> => {
     end: () => {
       if (ended) return
       ended = true
-      broadcast.end()
+      broadcast?.end()
       for (const tell of abandoned) tell()
     }
   }

@@ -67,12 +67,16 @@ export const lifeOf = (hub: Hub, owner: Owner, generation: number, config: Serve
     Effect.gen(function* () {
       const { send, server } = owner
       const scope = yield* Scope.make()
-      const exit = yield* Effect.exit(
-        restore(Effect.zipRight(owner.ready, Scope.extend(serve(hub, owner, generation, config), scope)))
-      )
+      let hasBegun = false
+      const life = serve(hub, owner, generation, config, () => {
+        hasBegun = true
+      })
+      const exit = yield* Effect.exit(restore(Effect.zipRight(owner.ready, Scope.extend(life, scope))))
       if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) {
         send({ _tag: "Lost", generation, failure: Failure.fromError(reasonOf(server, config, exit.cause)) })
       }
+      // thousands may wait for their turn when everything ends
+      if (!hasBegun) return
       const closed = yield* withinBudget(closeBudget)(Scope.close(scope, exit))
       if (Option.isNone(closed)) yield* Logs.warning(server, "mcp.server.close_timeout", { generation })
     }).pipe(Effect.ensuring(Effect.sync(() => owner.send({ _tag: "Released", generation }))))
@@ -83,7 +87,8 @@ const serve = (
   hub: Hub,
   owner: Owner,
   generation: number,
-  config: ServerConfig
+  config: ServerConfig,
+  onBegin: () => void
 ): Effect.Effect<never, ConnectionError, Scope.Scope> =>
   Effect.flatMap(
     openLink(hub, {
@@ -91,6 +96,7 @@ const serve = (
       generation,
       config,
       roots: owner.roots,
+      onBegin,
       onPhase: (phase) => owner.send({ _tag: "PhaseReached", generation, phase }),
       onLog: owner.onLog
     }),

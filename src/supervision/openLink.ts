@@ -24,6 +24,8 @@ export interface Attempt {
   readonly generation: number
   readonly config: ServerConfig
   readonly roots: Cell<ReadonlyArray<string>>
+  /** Told when its turn has come: from then on there may be something to close. */
+  readonly onBegin: () => void
   readonly onPhase: (phase: AttemptPhase) => void
   readonly onLog: (line: Protocol.LogLine) => void
 }
@@ -51,7 +53,8 @@ interface Dial {
 
 const open = (hub: Hub, attempt: Attempt, dial: Dial): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { config, generation, onPhase, server } = attempt
+    const { config, generation, onBegin, onPhase, server } = attempt
+    onBegin()
     const now = () => monotonic(hub.clock)
     const deadline = now() + config.timeout.connect
     const scope = yield* Effect.scope
