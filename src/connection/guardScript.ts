@@ -69,18 +69,9 @@ fi
 clock
 [ "$way" != none ] && sleep 0 2>/dev/null && is_number "$now" && [ "$now" -gt 0 ] || exit 3
 
-while IFS= read -r line; do
-  case $line in
-    'run '*) run=\${line#run } ;;
-    'group '*) is_number "\${line#group }" && eval "group_\${line#group }=known" ;;
-    'gone '*) is_number "\${line#gone }" && unset "group_\${line#gone }" ;;
-    bye) exit 0 ;;
-  esac
-done
-[ -n "$run" ] || exit 0
-
-group_of() {
-  group= stat=
+# the group of a process, and when it started; empty if it has ended
+stat_of() {
+  group= start= stat=
   if [ "$way" = ps ]; then
     group=$(ps -o pgid= -p "$1" 2>/dev/null)
     group=\${group##* }
@@ -88,9 +79,26 @@ group_of() {
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null
     # the name of the program may hold anything, so everything up to its last bracket is cut off
     set -- \${stat##*) }
-    group=\${3-}
+    case \${1-} in Z | X) return ;; esac
+    group=\${3-} start=\${20-}
   fi
 }
+
+while IFS= read -r line; do
+  case $line in
+    'run '*) run=\${line#run } ;;
+    'group '*)
+      leader=\${line#group }
+      if is_number "$leader"; then
+        start=
+        [ "$way" = ps ] || stat_of "$leader"
+        eval "group_$leader=\${start:-known}"
+      fi ;;
+    'gone '*) is_number "\${line#gone }" && unset "group_\${line#gone }" ;;
+    bye) exit 0 ;;
+  esac
+done
+[ -n "$run" ] || exit 0
 
 # adds a group to those that were seen in this look
 see() {
@@ -100,7 +108,8 @@ see() {
   seen="$seen $1"
 }
 
-# finds the processes that carry the tag now: groups of the supervisor as a whole (left), all others alone (singles)
+# finds the processes that carry the tag now, and the leaders that the supervisor started: groups of the supervisor as a whole
+# (left), all others alone (singles)
 look() {
   looks=$((looks + 1))
   tagged= seen= singles=
@@ -117,7 +126,7 @@ look() {
     esac
   done
   for pid in $tagged; do
-    group_of "$pid"
+    stat_of "$pid"
     # it has just ended
     is_number "$group" || continue
     eval "known=\\\${group_$group-} guarded=\\\${guarded_$pid-}"
@@ -127,6 +136,15 @@ look() {
       # a process that has a guard is a supervisor of its own, unless it is one of our servers
       singles="$singles $pid"
     fi
+  done
+  # a leader that started when the supervisor started it is ours, also if it has overwritten its environment
+  for entry in $(set | grep -E '^group_[0-9]+='); do
+    leader=\${entry%%=*}
+    leader=\${leader#group_}
+    eval "began=\\$group_$leader"
+    is_number "$began" || continue
+    stat_of "$leader"
+    [ "$group" = "$leader" ] && [ "$start" = "$began" ] && see "$leader"
   done
   # a group that carried the tag before and has existed at every look since is still ours, also without its leader
   for group in $left; do

@@ -6,7 +6,7 @@ import { Duration, Effect, Exit, HashMap, Layer, Logger, Scope, TestClock, TestS
 import * as Connector from "../../../src/connection/Connector.js"
 import { ProcessGuard } from "../../../src/connection/ProcessGuard.js"
 import * as ShellProcessGuard from "../../../src/connection/ShellProcessGuard.js"
-import { guardsOf, mark, processesCarrying } from "../support/marked.js"
+import { guardsOf, mark, processesCalled, processesCarrying } from "../support/marked.js"
 import { program } from "../support/program.js"
 import { connect, eventually, faulty } from "../support/session.js"
 import type { Task } from "../support/supervisorHost.js"
@@ -74,6 +74,23 @@ describe.concurrent("a supervisor that is killed", () => {
       assert.isBelow(took, 10_000)
       assert.strictEqual(processesCarrying(`TEST_MARK=${other}`).length, 1)
       assert.strictEqual(guardsOf(bystander.child.pid).length, 1)
+    })
+  )
+
+  it.scopedLive("leaves no server that has overwritten or dropped its environment (guard)", () =>
+    Effect.gen(function* () {
+      const value = yield* mark("untagged")
+      const command = ["sh", "-c", `exec env -i "${process.execPath}" "${faulty}" ignore-eof ignore-term ${value}`]
+      const untagged = () => processesCalled(value)
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          for (const pid of untagged()) process.kill(pid, "SIGKILL")
+        })
+      )
+      const host = yield* started({ servers: { it: { command } }, settled: ["it"] })
+      assert.lengthOf(untagged(), 1)
+      process.kill(host.child.pid!, "SIGKILL")
+      yield* eventually(() => untagged().length === 0)
     })
   )
 

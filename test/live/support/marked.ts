@@ -18,6 +18,12 @@ export const processesCarrying = (entry: string): ReadonlyArray<number> =>
     .map(Number)
     .filter((pid) => pid !== process.pid)
 
+/** The processes that have this word in their command line, and have not ended. */
+export const processesCalled = (word: string): ReadonlyArray<number> =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && read(`/proc/${name}/cmdline`).split("\0").includes(word))
+    .map(Number)
+
 /** The command line of a process, or nothing if it has ended. */
 export const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`)
 
