@@ -49,6 +49,8 @@ export const make = <A>(options: {
     oldest += 1
   }
 
+  const isFull = (total: number) => oldest < next && taken > total
+
   const wake = () => {
     const readers = [...waiting]
     waiting.clear()
@@ -87,7 +89,7 @@ export const make = <A>(options: {
       if (room !== undefined) {
         const size = room.of(value)
         taken += size
-        while (oldest < next && taken > room.total) drop()
+        while (isFull(room.total)) drop()
         sizes[next % capacity] = size
       }
       kept[next % capacity] = value
