@@ -25,8 +25,11 @@ const maxSize = 1_000_000
 const maxDepth = 200
 /** The longest time that compiling a schema may block the loop. */
 const compileMillis = 100
-/** A schema of so few characters is read, and one of so few parts compiled, in less; it takes longer only on a busy machine. */
-const smallSize = 10_000
+/**
+ * A schema of so few characters, or so few parts, takes less. It takes longer only on a busy machine, as does saying what is
+ * wrong where the check itself is cheap. What refers to itself has no count of parts; of so few characters not much can be made.
+ */
+const smallSize = 3_000
 const smallParts = 100
 const smallMillis = 1_000
 /** A busy machine may have been the slow one: so often a schema is compiled anew that took too long. */
@@ -65,7 +68,8 @@ const prepare = (schema: JsonSchema): Check => {
       millis(text.length <= smallSize)
     )
     const guard = makeGuard(slowChecks.of(text), () => slowChecks.add(JSON.stringify(schema)))
-    return watched(() => compile(tolerated, weight, guard), millis(weight.parts <= smallParts))
+    const isSmall = text.length <= smallSize || weight.parts <= smallParts
+    return watched(() => compile(tolerated, weight, guard), millis(isSmall))
   } catch (error) {
     if (!isTimeout(error)) return unusable(reasonOf(error))
     slowCompiles.add(text)
@@ -122,8 +126,10 @@ const compile = (schema: JsonSchema, weight: Weight, guard: Guard): Check => {
           const fits = () => validate(args) || validate(withoutNulls(args, schema))
           try {
             // what is wrong is always told under the watchdog: that depends on all of the schema, not only on what applies
-            if (isCheap(weight, args) && fits()) return []
-            return guard.watch(() => (fits() ? [] : issuesOf(validate.errors ?? [], args, schema)))
+            const cheap = isCheap(weight, args)
+            if (cheap && fits()) return []
+            const check = () => (fits() ? [] : issuesOf(validate.errors ?? [], args, schema))
+            return guard.watch(check, cheap ? smallMillis : undefined)
           } catch {
             // it takes too long, or the schema refers to itself without end
             return []

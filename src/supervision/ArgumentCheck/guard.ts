@@ -17,9 +17,9 @@ export const makeGuard = (endedBefore: number, onEnded: () => void) => {
   let ended = endedBefore
   return {
     /** Runs a check. Throws if it takes too long. */
-    watch: <A>(run: () => A): A => {
+    watch: <A>(run: () => A, timeout?: number): A => {
       try {
-        return watched(run)
+        return watched(run, timeout)
       } catch (error) {
         if (isTimeout(error)) {
           ended += 1
