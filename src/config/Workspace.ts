@@ -22,6 +22,16 @@ export const projectDirectoryOf = (realPath: string): string => {
   return basename(directory) === ".mcp-supervisor" ? dirname(directory) : directory
 }
 
+/**
+ * The layer of a project file, with the directories of the real file: a link to it must not give what was approved another
+ * meaning.
+ */
+export const ofProject = (layer: Layer, realPath: string): Layer => ({
+  ...layer,
+  directory: dirname(realPath),
+  runsIn: projectDirectoryOf(realPath)
+})
+
 /** Where servers of the user's own layers run. */
 export const userDirectory = ({ directory, home, isTrusted }: Workspace): string => (isTrusted ? directory : home)
 

@@ -5,6 +5,7 @@ import type { Diagnostic } from "../domain/Diagnostic.js"
 import { type Content, remark } from "./Content.js"
 import * as Entry from "./Entry.js"
 import { needsTrust } from "./Layer.js"
+import { type Part, separated } from "./separation.js"
 import * as Tree from "./Tree.js"
 
 /** What a layer says, and how much of it is approved of. */
@@ -33,14 +34,14 @@ export interface Combined {
 
 export const combine = (layers: ReadonlyArray<Judged>): Combined => {
   const diagnostics: Array<Diagnostic> = []
-  const names = new Map<string, Array<{ readonly entry: Entry.Entry; readonly isTrusted: boolean }>>()
+  const names = new Map<string, Array<Part & { readonly isTrusted: boolean }>>()
   let settings: Tree.Tree | undefined
   for (const { content, isTrusted, settingsTrusted } of layers) {
     for (const each of content.diagnostics) diagnostics.push(each)
     for (const [name, entry] of content.servers) {
       const parts = names.get(name) ?? []
       names.set(name, parts)
-      parts.push({ entry, isTrusted: !needsTrust(content.layer) || isTrusted(name) })
+      parts.push({ entry, layer: content.layer, isTrusted: !needsTrust(content.layer) || isTrusted(name) })
     }
     if (settingsTrusted) settings = Tree.merge(settings, content.settings)
     else {
@@ -49,7 +50,12 @@ export const combine = (layers: ReadonlyArray<Judged>): Combined => {
     }
   }
   const servers = Array.from(names).flatMap(([name, parts]): ReadonlyArray<Server> => {
-    const approved = reduce(parts.filter(({ isTrusted }) => isTrusted))
+    const kept = separated(
+      name,
+      parts.filter(({ isTrusted }) => isTrusted)
+    )
+    for (const each of kept.diagnostics) diagnostics.push(each)
+    const approved = reduce(kept.entries)
     const others = parts.filter(({ isTrusted }) => !isTrusted)
     if (others.length === 0) return approved === undefined ? [] : [{ name, entry: approved, untrusted: false }]
     if (approved !== undefined && Entry.isDefinition(approved)) {
@@ -59,13 +65,11 @@ export const combine = (layers: ReadonlyArray<Judged>): Combined => {
       }
       return [{ name, entry: approved, untrusted: false }]
     }
-    const all = reduce(parts)!
+    const all = reduce(separated(name, parts).entries)!
     return Entry.isDefinition(all) ? [{ name, entry: all, untrusted: true }] : []
   })
   return { servers, settings: Tree.isBranch(settings) ? settings : undefined, diagnostics }
 }
 
-const reduce = (parts: ReadonlyArray<{ readonly entry: Entry.Entry }>): Entry.Entry | undefined => {
-  const [first, ...rest] = parts
-  return first === undefined ? undefined : rest.reduce((low, high) => Entry.merge(low, high.entry), first.entry)
-}
+const reduce = ([first, ...rest]: ReadonlyArray<Entry.Entry>): Entry.Entry | undefined =>
+  first === undefined ? undefined : rest.reduce(Entry.merge, first)

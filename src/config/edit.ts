@@ -22,7 +22,7 @@ import { globalFiles } from "./locations.js"
 import { withLock } from "./lock.js"
 import * as Text from "./Text.js"
 import * as TrustStore from "./TrustStore.js"
-import { projectDirectoryOf } from "./Workspace.js"
+import { isWithin, projectDirectoryOf } from "./Workspace.js"
 
 const maxBytes = 8 * 1024 * 1024
 
@@ -65,7 +65,7 @@ export const add = (
       (server) => server.name === name && Entry.isDefinition(server.entry)
     )
     if (isDefined) return yield* new ServerExists({ server: name })
-    const target = targetFor(surroundings, snapshot, options)
+    const target = yield* ownFile(snapshot, targetFor(surroundings, snapshot, options))
     return yield* write(surroundings, target, { _tag: "Add", name, entry: plain }, others(snapshot, name, target.file))
   })
 
@@ -98,7 +98,7 @@ export const turn = (
     const highest = declarations(snapshot, name).at(-1)?.content.layer.kind
     // nothing that we write is above these
     if (highest === "inline" || highest === "managed") return yield* cannotChange(snapshot, name)
-    const target = declared ?? targetFor(surroundings, snapshot, options)
+    const target = yield* ownFile(snapshot, declared ?? targetFor(surroundings, snapshot, options))
     return yield* write(surroundings, target, { _tag: "Switch", name, enabled }, others(snapshot, name, target.file))
   })
 
@@ -141,6 +141,18 @@ export const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { fil
   if (isProject) return asTarget(project)
   return asTarget(present("global") ?? { kind: "global", name: globalFiles(surroundings)[0]! })
 }
+
+/** What is behind a link out of the project is not read, and not written. */
+const ownFile = ({ workspace }: Snapshot, target: Target): Effect.Effect<Target, EditRefused> =>
+  Effect.flatMap(Files.realPath(target.file), (file) =>
+    !target.isProject || isWithin(workspace.directory, file)
+      ? Effect.succeed(target)
+      : new EditRefused({
+          file: target.file,
+          reason: `it is a link to ${file}, outside of the project: put a copy in its place`,
+          issues: []
+        })
+  )
 
 /** The layers that have a word about a server: those that count, or if none does, those that nobody has approved of. */
 const declarations = ({ judged }: Snapshot, name: string) => {

@@ -1,7 +1,6 @@
 /**
  * Reads all layers there are, and makes one configuration of them.
  */
-import { dirname } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -72,12 +71,12 @@ export const load = (
   Effect.gen(function* () {
     const project = yield* projectDirectories(surroundings)
     const files = candidates(surroundings, project)
-    const [texts, organisation, trustText, directory, home] = yield* Effect.all(
+    const directory = yield* Files.realPath(project[0] ?? surroundings.cwd)
+    const [texts, organisation, trustText, home] = yield* Effect.all(
       [
-        Effect.forEach(files, readCandidate, { concurrency: 16 }),
+        Effect.forEach(files, readCandidate(directory), { concurrency: 16 }),
         Organisation.known(surroundings),
         TrustStore.text(surroundings.stateDir),
-        Files.realPath(project[0] ?? surroundings.cwd),
         Files.realPath(surroundings.home)
       ],
       { concurrency: "unbounded" }
@@ -93,7 +92,7 @@ export const load = (
     ])
     const judged = withinLimits(
       reads.flatMap((read) => {
-        const content = Option.getOrElse(Either.getRight(read.content), () => remembered.get(read.layer.name))
+        const content = Option.getOrElse(Either.getRight(read.content), () => rememberedOf(read, remembered))
         return content === undefined ? [] : [judge(read, content, trust)]
       })
     )
@@ -105,9 +104,10 @@ export const load = (
       (layer) => valuesOf(layer, surroundings, contents, workspace),
       { ...surroundings, workingDirectory: (layer) => Workspace.workingDirectory(layer, workspace) }
     )
-    const general = [...combined.diagnostics.filter(({ subject }) => subject === undefined), ...organisation.remarks]
+    const remarks = [...texts.flatMap(({ remarks }) => remarks), ...organisation.remarks]
+    const general = [...combined.diagnostics.filter(({ subject }) => subject === undefined), ...remarks]
     const desired = { ...resolved.desired, diagnostics: cappedDiagnostics(general) }
-    const diagnostics = cappedDiagnostics([...resolved.diagnostics, ...organisation.remarks])
+    const diagnostics = cappedDiagnostics([...resolved.diagnostics, ...remarks])
     const broken = new Map(
       reads.flatMap(({ content, layer }) => (Either.isLeft(content) ? [[layer.name, content.left] as const] : []))
     )
@@ -127,23 +127,50 @@ const saidBy = ({ document, remarks }: Organisation.Known): string =>
 const said = (found: Files.Found): string =>
   found._tag === "Found" ? `=${found.text}` : found._tag === "Problem" ? `!${found.reason}` : ""
 
-const readCandidate = ({ kind, path, required }: Candidate) =>
-  Effect.gen(function* () {
-    const found = yield* Files.readText(path, maxBytes)
-    if (found._tag === "Absent" && !required) return { path, said: "", read: Option.none<Read>() }
-    const named = Layer.ofFile(kind, Text.make(path, found._tag === "Found" ? found.text : ""))
-    const text = named.text!
-    const realPath = Layer.needsTrust(named) ? yield* Files.realPath(path) : path
-    // what is approved of is approved of where it is: a link from elsewhere must not give it another meaning
-    const layer = Layer.needsTrust(named)
-      ? { ...named, directory: dirname(realPath), runsIn: Workspace.projectDirectoryOf(realPath) }
-      : { ...named, runsIn: kind === "file" ? named.directory : undefined }
-    const content =
-      found._tag === "Found"
-        ? Content.read(layer, text)
-        : Either.left([unreadable(path, found._tag === "Problem" ? found.reason : "no file of that name")])
-    return { path, said: said(found), read: Option.some<Read>({ layer, realPath, content }) }
-  })
+/** What is known of one file that may hold configuration. */
+interface Looked {
+  readonly path: string
+  readonly said: string
+  readonly read: Option.Option<Read>
+  readonly remarks: ReadonlyArray<Diagnostic>
+}
+
+const readCandidate =
+  (project: string) =>
+  ({ kind, path, required }: Candidate): Effect.Effect<Looked> =>
+    Effect.gen(function* () {
+      const found = yield* Files.readText(path, maxBytes)
+      const nothing = { path, read: Option.none<Read>(), remarks: [] }
+      if (found._tag === "Absent" && !required) return { ...nothing, said: "" }
+      const named = Layer.ofFile(kind, Text.make(path, found._tag === "Found" ? found.text : ""))
+      const text = named.text!
+      const isProject = Layer.needsTrust(named)
+      const realPath = isProject ? yield* Files.realPath(path) : path
+      // approved elsewhere, it would be approved here as well
+      if (isProject && !Workspace.isWithin(project, realPath))
+        return { ...nothing, said: `>${realPath}`, remarks: [linkOutside(path, realPath)] }
+      const layer = isProject
+        ? Workspace.ofProject(named, realPath)
+        : { ...named, runsIn: kind === "file" ? named.directory : undefined }
+      const content =
+        found._tag === "Found"
+          ? Content.read(layer, text)
+          : Either.left([unreadable(path, found._tag === "Problem" ? found.reason : "no file of that name")])
+      return { ...nothing, said: said(found), read: Option.some<Read>({ layer, realPath, content }) }
+    })
+
+const linkOutside = (file: string, realPath: string): Diagnostic => ({
+  severity: "warning",
+  code: "link_outside",
+  message: `this project file is left out: it is a link to ${realPath}, outside of the project; put a copy in its place, or name the file with --config`,
+  file
+})
+
+/** What was read before under that name, unless the name leads to another place now. */
+const rememberedOf = ({ layer }: Read, remembered: Remembered): Content.Content | undefined => {
+  const content = remembered.get(layer.name)
+  return content?.layer.directory === layer.directory && content.layer.runsIn === layer.runsIn ? content : undefined
+}
 
 const unreadable = (file: string, found: string): Issue => ({ path: [], expected: "a config file", found, file })
 

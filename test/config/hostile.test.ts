@@ -1,4 +1,3 @@
-import { mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -6,22 +5,6 @@ import { ConfigFiles } from "../../src/index.js"
 import { onMachine } from "./support.js"
 
 describe("a project that somebody else wrote", () => {
-  onMachine("pain 46: a link to a file that was approved of elsewhere gives it no other meaning", (machine) =>
-    Effect.gen(function* () {
-      const approved = machine.write(
-        "mcp-supervisor.json",
-        '{ "mcp": { "x": { "command": ["node", "./tools/x.js"] } } }'
-      )
-      yield* ConfigFiles.trust(machine.host)
-      const evil = join(machine.root, "evil")
-      mkdirSync(evil)
-      symlinkSync(approved, join(evil, "mcp-supervisor.json"))
-      const { desired } = yield* ConfigFiles.load({ ...machine.host, cwd: evil })
-      const { command } = (desired.servers?.x ?? {}) as { command?: ReadonlyArray<unknown> }
-      assert.notInclude(JSON.stringify(command ?? []), "evil")
-    })
-  )
-
   onMachine("one that is nested too deep is left out, and everything else is there", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), '{ "mcp": { "mine": { "command": "mine" } } }')

@@ -35,9 +35,10 @@ describe.concurrent("a project that was approved", () => {
     writeFileSync(join(trusted.directory, "mcp-supervisor.json"), docs)
     symlinkSync("../trusted/mcp-supervisor.json", join(hostile.directory, "mcp-supervisor.json"))
     ok(await here.run(["trust", "--yes"], { cwd: trusted.directory }))
-    for (const cwd of [hostile.directory, vendored.directory]) {
-      assert.include(ok(await here.run(["list"], { cwd })), "connected")
-    }
+    const linked = await here.run(["list"], { cwd: hostile.directory })
+    assert.notInclude(ok(linked), "docs")
+    assert.include(linked.stderr, "outside of the project")
+    assert.include(ok(await here.run(["list"], { cwd: vendored.directory })), "connected")
     assert.isFalse(existsSync(hostile.trace))
     assert.isFalse(existsSync(vendored.trace))
     assert.strictEqual(readFileSync(trusted.trace, "utf8"), trusted.directory)
