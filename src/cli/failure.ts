@@ -15,6 +15,13 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{
   readonly code?: 1 | 2 | 3 | undefined
 }> {}
 
+/** A server of the project was named that may not run yet. */
+export const notApproved = (name: string): CommandFailed =>
+  new CommandFailed({
+    message: `${name} comes with the project and is not approved; look at it, then: mcp-supervisor trust`,
+    code: 3
+  })
+
 const codes: Readonly<Record<string, number>> = {
   WrongUsage: 2,
   InvalidConfig: 2,

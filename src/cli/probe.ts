@@ -17,7 +17,7 @@ import { nearest } from "../domain/nearest.js"
 import * as Secrets from "../domain/Secrets.js"
 import * as ServerConfig from "../domain/ServerConfig.js"
 import type { AttemptPhase } from "../domain/ServerStatus.js"
-import { CommandFailed } from "./failure.js"
+import { notApproved } from "./failure.js"
 import type { hostOf } from "./host.js"
 import { withoutName } from "./show/servers.js"
 
@@ -48,10 +48,7 @@ export const find = (name: string, host: ReturnType<typeof hostOf>) =>
     const { desired } = yield* ConfigFiles.loadOnce(host)
     const { servers = {}, unreadable = {}, untrusted = [] } = desired
     if (Object.hasOwn(unreadable, name)) return yield* unreadable[name]!
-    if (untrusted.includes(name)) {
-      const message = `${name} comes with the project and nobody has approved of it; look at it, then: mcp-supervisor trust`
-      return yield* new CommandFailed({ message, code: 3 })
-    }
+    if (untrusted.includes(name)) return yield* notApproved(name)
     if (!Object.hasOwn(servers, name)) {
       return yield* new Errors.ServerNotFound({ server: name, nearest: nearest(name, Object.keys(servers)) })
     }

@@ -260,7 +260,7 @@ export const remove = (
 
 /**
  * Switches a server on in the highest file that has it. One that comes from elsewhere (the organisation, the program) is
- * switched in the user's file. Approves of the server as it then is.
+ * switched in the user's file. A server of a project's file stays approved if it was; otherwise {@link reviewServer} first.
  *
  * @since 0.1.0
  * @category editing
@@ -317,6 +317,16 @@ export interface TrustOptions extends Host {
  */
 export const review = (options: TrustOptions = {}): Effect.Effect<Trust.Reviewed, EditRefused> =>
   Effect.suspend(() => Trust.review(surroundings(options), absoluteFile(options)))
+
+/**
+ * What would have to be approved for one server to run: its entries in project files that are not approved yet. Nothing where
+ * there are none.
+ *
+ * @since 0.1.0
+ * @category trust
+ */
+export const reviewServer = (name: string, options: EditOptions = {}): Effect.Effect<Trust.Reviewed | undefined> =>
+  Effect.suspend(() => Trust.reviewServer(placeOf(options).where, name))
 
 /**
  * Approves what the project's files say now, or what one of them says. It holds for each server until its entry or the

@@ -13,6 +13,7 @@ import * as StateDirectory from "../system/stateDirectory.js"
 import { create, replace } from "../system/wholeFile.js"
 import { entryParts, type Part, settingParts } from "./approvedParts.js"
 import type { Content } from "./Content.js"
+import type { Directories } from "./directories.js"
 import * as Files from "./files.js"
 import * as Tree from "./Tree.js"
 import { withLock } from "./lock.js"
@@ -61,7 +62,8 @@ const keyIn = (stateDir: string): string => join(stateDir, "trust.key")
 
 /** What is approved of, for as long as nobody changes it. */
 export interface Trust {
-  readonly server: (file: string, content: Content, name: string) => boolean
+  /** @param directory where the entry runs, if it sets a `cwd`. */
+  readonly server: (file: string, content: Content, name: string, directory: string | undefined) => boolean
   readonly settings: (file: string, content: Content) => boolean
   /** Whether the user's own servers may run in a directory, by its real path. */
   readonly directory: (path: string) => boolean
@@ -91,7 +93,8 @@ export const read = (stateDir: string, found: Files.Found): Effect.Effect<Trust>
 const trustOf = (key: string, { directories, files }: Approvals): Trust => {
   const server = (file: string, name: string) => own(own(files, file)?.servers ?? {}, name)
   return {
-    server: (file, content, name) => server(file, name)?.hash === serverHash(key, file, content, name),
+    server: (file, content, name, directory) =>
+      server(file, name)?.hash === serverHash(key, file, content, name, directory),
     settings: (file, content) =>
       content.settings.fields.size === 0 || own(files, file)?.settings?.hash === settingsHash(key, file, content),
     directory: (path) => own(directories, path) === directoryHash(key, path),
@@ -115,10 +118,16 @@ const textOf = (path: string): Effect.Effect<string, "absent" | "unreadable"> =>
     found._tag === "Found" ? Effect.succeed(found.text) : Effect.fail(found._tag === "Absent" ? "absent" : "unreadable")
   )
 
-const serverHash = (key: string, file: string, { servers }: Content, name: string): string => {
+const serverHash = (
+  key: string,
+  file: string,
+  { servers }: Content,
+  name: string,
+  directory = projectDirectoryOf(file)
+): string => {
   const entry = servers.get(name)
   const said = entry === undefined ? null : canonical(Tree.toPlain(entry.tree))
-  return hash(key, ["server", file, projectDirectoryOf(file), name, said])
+  return hash(key, ["server", file, directory, name, said])
 }
 
 const directoryHash = (key: string, path: string): string => hash(key, ["directory", path])
@@ -166,6 +175,7 @@ const inOrder = (value: unknown): unknown =>
 export interface Grant {
   readonly file: string
   readonly content: Content
+  readonly directories: Directories
   readonly servers: ReadonlyArray<string>
   readonly settings: boolean
 }
@@ -179,15 +189,16 @@ export const approve = (
 ): Effect.Effect<void, string> =>
   change(stateDir, (key, all) => {
     const next = new Map(Object.entries(all.files))
-    for (const { content, file, servers, settings } of grants) {
+    for (const { content, directories, file, servers, settings } of grants) {
       const before = next.get(file)
       next.set(file, {
         servers: Object.fromEntries([
           // what is no longer declared is no longer approved of
           ...Object.entries(before?.servers ?? {}).filter(([name]) => content.servers.has(name)),
           ...servers.map((name) => {
-            const whole = serverHash(key, file, content, name)
-            return [name, approved(key, file, name, whole, partsIn(file, content, name))] as const
+            const directory = directories.get(name)?.real
+            const whole = serverHash(key, file, content, name, directory)
+            return [name, approved(key, file, name, whole, partsIn(file, content, name, directory))] as const
           })
         ]),
         settings: settings
@@ -202,9 +213,9 @@ export const approve = (
     })
   })
 
-const partsIn = (file: string, { servers }: Content, name: string): ReadonlyArray<Part> => {
+export const partsIn = (file: string, { servers }: Content, name: string, directory?: string): ReadonlyArray<Part> => {
   const entry = servers.get(name)
-  return entry === undefined ? [] : entryParts(file, entry.tree)
+  return entry === undefined ? [] : entryParts(file, entry.tree, directory)
 }
 
 /**

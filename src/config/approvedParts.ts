@@ -23,10 +23,13 @@ export interface Part {
 /** No part is left out of what is shown. So an entry with more of them cannot be approved. */
 export const maxParts = 500
 
-/** @param file the real path of the file that declares it, or will. */
-export const entryParts = (file: string, tree: Tree.Tree): ReadonlyArray<Part> =>
+/**
+ * @param file the real path of the file that declares it, or will.
+ * @param directory where the entry runs, if it sets a `cwd`. Defaults to what that says.
+ */
+export const entryParts = (file: string, tree: Tree.Tree, directory?: string): ReadonlyArray<Part> =>
   Tree.isBranch(tree)
-    ? [...runParts(file, tree), ...otherParts(tree)]
+    ? [...runParts(file, tree, directory), ...otherParts(tree)]
     : [part("entry", JSON.stringify(Tree.toPlain(tree)) ?? "", Tree.toPlain(tree))]
 
 export const settingParts = ({ settings }: Content): ReadonlyArray<Part> =>
@@ -41,7 +44,7 @@ const part = (label: string, text: string, value: unknown): Part => ({
 })
 
 /** The command line, and where it would run. */
-const runParts = (file: string, { fields }: Tree.Branch): ReadonlyArray<Part> => {
+const runParts = (file: string, { fields }: Tree.Branch, directory?: string): ReadonlyArray<Part> => {
   const command = fields.get("command")
   const args = fields.get("args")
   const cwd = fields.get("cwd")
@@ -53,8 +56,8 @@ const runParts = (file: string, { fields }: Tree.Branch): ReadonlyArray<Part> =>
     parts.push(part(command === undefined ? "args" : "command", words.map(quoted).join(" "), words))
   }
   if (command !== undefined || cwd !== undefined) {
-    const place = cwd === undefined ? projectDirectoryOf(file) : directoryText(file, wordOf(cwd))
-    parts.push(part("cwd", place, place))
+    const place = cwd === undefined ? projectDirectoryOf(file) : directoryText(file, wordOf(cwd), directory)
+    parts.push(part("cwd", place, directory ?? place))
   }
   return parts
 }
@@ -71,8 +74,8 @@ const quoted = (word: string): string => {
   return /^[\w@%+=:,./{}$~-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`
 }
 
-const directoryText = (file: string, text: string): string =>
-  hasPlaceholder(text) || text.startsWith("~") ? text : resolve(dirname(file), text)
+const directoryText = (file: string, text: string, directory?: string): string =>
+  hasPlaceholder(text) || text.startsWith("~") ? text : (directory ?? resolve(dirname(file), text))
 
 const otherParts = (tree: Tree.Branch): ReadonlyArray<Part> => {
   const show = reviewedValue(tree)

@@ -1,5 +1,6 @@
 /**
- * Changes of config files: which file, one at a time, with a copy of what was there, and approved of by the act.
+ * Changes of config files: which file, one at a time, with a copy of what was there. What is added is approved by that; a switch
+ * leaves an approval as it is.
  */
 import { createHash } from "node:crypto"
 import { basename, dirname, join } from "node:path"
@@ -13,6 +14,7 @@ import { replace } from "../system/wholeFile.js"
 import { type Change, change } from "./change.js"
 import { checkedEntry } from "./checkedEntry.js"
 import * as Content from "./Content.js"
+import { directoriesOf } from "./directories.js"
 import * as Entry from "./Entry.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
@@ -22,7 +24,7 @@ import { globalFiles } from "./locations.js"
 import { withLock } from "./lock.js"
 import * as Text from "./Text.js"
 import * as TrustStore from "./TrustStore.js"
-import { isWithin, projectDirectoryOf } from "./Workspace.js"
+import { isWithin, ofProject, projectDirectoryOf } from "./Workspace.js"
 
 const maxBytes = 8 * 1024 * 1024
 
@@ -155,7 +157,7 @@ const ownFile = ({ workspace }: Snapshot, target: Target): Effect.Effect<Target,
   )
 
 /** The layers that have a word about a server: those that count, or if none does, those that nobody has approved of. */
-const declarations = ({ judged }: Snapshot, name: string) => {
+export const declarations = ({ judged }: Snapshot, name: string) => {
   const all = judged.filter(({ content }) => content.servers.has(name))
   const trusted = all.filter(({ content, isTrusted }) => !Layer.needsTrust(content.layer) || isTrusted(name))
   return trusted.some(({ content }) => Entry.isDefinition(content.servers.get(name)!)) ? trusted : all
@@ -233,7 +235,10 @@ export const write = (
     )
     const attempt = Effect.gen(function* () {
       const before = yield* readNow
-      if (approves && target.isProject && wanted._tag !== "Remove" && alsoIn.length > 0) yield* refuseUntrusted(before)
+      const isUnapproved = approves && target.isProject && wanted._tag !== "Remove" && (yield* isPending(before))
+      // to switch a server of one's own is not to approve of what a project makes of it
+      if (isUnapproved && alsoIn.length > 0)
+        return yield* refuse(`it says something about "${wanted.name}" that is not approved: trust it first`)
       const after = yield* Effect.mapError(
         change(target.file, before, wanted),
         ({ issues, reason }) => new EditRefused({ file: target.file, reason, issues })
@@ -243,19 +248,20 @@ export const write = (
       // an editor may have saved it in the meantime
       if ((yield* readNow) !== before) return undefined
       if (after !== before) yield* Effect.mapError(Files.write(file, after, target.mode), notWritten)
-      if (approves && target.isProject)
-        yield* Effect.mapError(approve(stateDir, target, file, after, wanted), notApproved)
+      // a switch says nothing of what the server is
+      if (approves && target.isProject && !isUnapproved)
+        yield* Effect.mapError(approve(surroundings, target, file, after, wanted), notApproved)
       return { file: target.file, changed: after !== before, alsoIn, ...defined({ backup }) }
     })
-    /** To switch a server of one's own is not to approve of what a project makes of it. */
-    const refuseUntrusted = (before: string | undefined) =>
+    /** Whether what the file says of the server now is not approved. */
+    const isPending = (before: string | undefined) =>
       Effect.gen(function* () {
-        const layer = Layer.ofFile("project", Text.make(target.file, before ?? ""))
-        const content = Option.getOrUndefined(Either.getRight(Content.read(layer, layer.text!)))
-        if (content === undefined || !content.servers.has(wanted.name)) return
+        const { name } = wanted
+        const found = yield* projectContent(surroundings, target, file, before ?? "", name)
+        if (Option.isNone(found) || !found.value.content.servers.has(name)) return false
+        const { content, directories } = found.value
         const trust = yield* TrustStore.read(stateDir, yield* TrustStore.text(stateDir))
-        if (trust.server(file, content, wanted.name)) return
-        return yield* refuse(`it says something about "${wanted.name}" that nobody has approved of: trust it first`)
+        return !trust.server(file, content, name, directories.get(name)?.real)
       })
     const notKept = (code: string) => refuse(`what is in it could not be copied (${code})`)
     const notWritten = (code: string) => refuse(`it cannot be written (${code})`)
@@ -279,17 +285,38 @@ export const write = (
 const backupName = (file: string): string =>
   `${createHash("sha256").update(file).digest("hex").slice(0, 12)}-${basename(file)}`
 
-/** Approves of the server as it was written, and of nothing else in the file. */
-const approve = (
-  stateDir: string,
+/** What a text says as a project's file, and where a server of it runs. */
+const projectContent = (
+  surroundings: Surroundings,
   { file }: Target,
   realPath: string,
   text: string,
+  name: string
+): Effect.Effect<Option.Option<Pick<TrustStore.Grant, "content" | "directories">>> =>
+  Effect.suspend(() => {
+    const layer = ofProject(Layer.ofFile("project", Text.make(file, text)), realPath)
+    const content = Option.getOrUndefined(Either.getRight(Content.read(layer, layer.text!)))
+    if (content === undefined) return Effect.succeedNone
+    return Effect.map(directoriesOf(content, [name], surroundings), (directories) =>
+      Option.some({ content, directories })
+    )
+  })
+
+/** Approves of the server as it was written, and of nothing else in the file. */
+const approve = (
+  surroundings: Surroundings,
+  target: Target,
+  realPath: string,
+  text: string,
   { _tag, name }: Change
-): Effect.Effect<void, string> => {
-  const layer = Layer.ofFile("project", Text.make(file, text))
-  const content = Content.read(layer, layer.text!)
-  if (Either.isLeft(content)) return Effect.fail("it cannot be read")
-  const servers = _tag === "Remove" ? [] : [name]
-  return TrustStore.approve(stateDir, [{ file: realPath, content: content.right, servers, settings: false }])
-}
+): Effect.Effect<void, string> =>
+  Effect.flatMap(
+    projectContent(surroundings, target, realPath, text, name),
+    Option.match({
+      onNone: () => Effect.fail("it cannot be read"),
+      onSome: (found) => {
+        const servers = _tag === "Remove" ? [] : [name]
+        return TrustStore.approve(surroundings.stateDir, [{ ...found, file: realPath, servers, settings: false }])
+      }
+    })
+  )

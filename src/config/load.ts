@@ -13,9 +13,10 @@ import { resolveFrom } from "./absolute.js"
 import { cappedDiagnostics } from "./capped.js"
 import { combine, type Combined, type Judged, trusted } from "./combine.js"
 import * as Content from "./Content.js"
+import { type Directories, directoriesOf } from "./directories.js"
 import * as Files from "./files.js"
-import { pathsOf, type Surroundings } from "./Host.js"
-import { placeholdersOf, type Values } from "./interpolate.js"
+import type { Surroundings } from "./Host.js"
+import { placeholdersOf } from "./interpolate.js"
 import * as Layer from "./Layer.js"
 import { type Candidate, candidates, projectDirectories } from "./locations.js"
 import * as Organisation from "./Organisation.js"
@@ -24,6 +25,7 @@ import { withinLimits } from "./serverLimit.js"
 import * as Text from "./Text.js"
 import * as Tree from "./Tree.js"
 import * as TrustStore from "./TrustStore.js"
+import { valuesOf } from "./values.js"
 import * as Workspace from "./Workspace.js"
 
 const maxBytes = 8 * 1024 * 1024
@@ -90,11 +92,16 @@ export const load = (
       ...texts.flatMap(({ read }) => Option.toArray(read)),
       ...inlineLayer(surroundings, Workspace.userDirectory(workspace))
     ])
+    const known = yield* Effect.forEach(reads, (read) => {
+      const content = Option.getOrElse(Either.getRight(read.content), () => rememberedOf(read, remembered))
+      if (content === undefined) return Effect.succeed([])
+      // of others it does not matter: they are not approved anyway
+      const names = Layer.needsTrust(read.layer) ? trust.names(read.realPath) : []
+      return Effect.map(directoriesOf(content, names, surroundings), (directories) => [{ read, content, directories }])
+    })
+    const readable = known.flat()
     const judged = withinLimits(
-      reads.flatMap((read) => {
-        const content = Option.getOrElse(Either.getRight(read.content), () => rememberedOf(read, remembered))
-        return content === undefined ? [] : [judge(read, content, trust)]
-      })
+      readable.map(({ content, directories, read }) => judge(read, content, directories, trust))
     )
     const combined = combine(judged)
     const contents = yield* readReferences(combined, surroundings)
@@ -114,6 +121,9 @@ export const load = (
     const seen = new Map([
       ...texts.map(({ path, said }) => [path, said] as const),
       ...Array.from(contents, ([path, found]) => [path, said(found)] as const),
+      ...readable.flatMap(({ directories }) =>
+        Array.from(directories.values(), ({ path, real }) => [path, `@${real}`] as const)
+      ),
       [TrustStore.fileIn(surroundings.stateDir), said(trustText)],
       [Organisation.fileIn(surroundings.stateDir), saidBy(organisation)]
     ])
@@ -215,11 +225,16 @@ const order: ReadonlyArray<Layer.LayerKind> = [
 const inOrder = (reads: ReadonlyArray<Read>): ReadonlyArray<Read> =>
   order.flatMap((kind) => reads.filter(({ layer }) => layer.kind === kind))
 
-const judge = ({ layer, realPath }: Read, content: Content.Content, trust: TrustStore.Trust): Judged =>
+const judge = (
+  { layer, realPath }: Read,
+  content: Content.Content,
+  directories: Directories,
+  trust: TrustStore.Trust
+): Judged =>
   Layer.needsTrust(layer)
     ? {
         content,
-        isTrusted: (name) => trust.server(realPath, content, name),
+        isTrusted: (name) => trust.server(realPath, content, name, directories.get(name)?.real),
         settingsTrusted: trust.settings(realPath, content)
       }
     : trusted(content)
@@ -244,52 +259,6 @@ const readReferences = (
   }
   return Files.readAll([...paths], { each: maxFileBytes, total: maxFilesBytes })
 }
-
-const valuesOf = (
-  layer: Layer.Layer,
-  surroundings: Surroundings,
-  contents: ReadonlyMap<string, Files.Found>,
-  workspace: Workspace.Workspace
-): Values => ({
-  variable: (name) => {
-    // an environment has keys that are no variables, such as "constructor"
-    const value: unknown = surroundings.env[name]
-    return typeof value === "string" ? value : undefined
-  },
-  known: (name) => knownNames(surroundings, Workspace.workspaceFolder(layer, workspace)).get(name),
-  withheld: (name) =>
-    /^workspaceFolder(?:Basename)?$/.test(name)
-      ? {
-          expected: "a trusted project directory",
-          found: `${workspace.directory}, which is not trusted`,
-          hint: 'to use it for your own servers: mcp-supervisor trust; or write a path instead of "${workspaceFolder}"'
-        }
-      : undefined,
-  file: (path) => {
-    const found = contents.get(resolveFrom(layer.directory, path, surroundings))
-    if (found?._tag !== "Found") return { problem: found?._tag === "Problem" ? found.reason : "no file of that name" }
-    // a file that holds a token ends with a line end, which is no part of it
-    const content = found.text.replace(/^\uFEFF/, "").replace(/[\r\n]+$/, "")
-    return content === "" ? { problem: "an empty file" } : { content }
-  }
-})
-
-/** What editors call these places. */
-const knownNames = (
-  { home, platform }: Surroundings,
-  workspaceFolder: string | undefined
-): ReadonlyMap<string, string> =>
-  new Map([
-    ...(workspaceFolder === undefined
-      ? []
-      : ([
-          ["workspaceFolder", workspaceFolder],
-          ["workspaceFolderBasename", pathsOf(platform).basename(workspaceFolder)]
-        ] as const)),
-    ["userHome", home],
-    ["pathSeparator", pathsOf(platform).sep],
-    ["/", pathsOf(platform).sep]
-  ])
 
 /** Local servers of the user's layers that are enabled and set no `cwd`. */
 export const inUserDirectory = ({ combined }: Snapshot): ReadonlyArray<string> =>

@@ -4,10 +4,13 @@
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Option from "effect/Option"
 import { EditRefused } from "../domain/Errors.js"
 import type { Issue } from "../domain/Issue.js"
 import { entryParts, maxParts, type Part, settingParts } from "./approvedParts.js"
 import { type Content, invalidName } from "./Content.js"
+import { directoriesOf } from "./directories.js"
+import { declarations } from "./edit.js"
 import * as Files from "./files.js"
 import type { Surroundings } from "./Host.js"
 import * as Layer from "./Layer.js"
@@ -99,7 +102,7 @@ export const review = (surroundings: Surroundings, file: string | undefined): Ef
     if (file !== undefined && asked.length === 0) {
       return yield* new EditRefused({ file, reason: "it is no project file of this directory", issues: [] })
     }
-    const found = asked.flatMap((read) => Either.match(read.content, { onLeft: () => [], onRight: asGrant(read) }))
+    const found = yield* grantsOf(asked, surroundings)
     for (const { content, name } of found) {
       const issues = nameIssues(content)
       if (issues.length > 0) {
@@ -118,10 +121,37 @@ export const review = (surroundings: Surroundings, file: string | undefined): Ef
         ...(directory && { directory }),
         files: found.map((grant) => reviewedFile(grant, trust))
       },
-      approve: Effect.mapError(
-        TrustStore.approve(stateDir, found, directories),
-        (reason) => new EditRefused({ file: TrustStore.fileIn(stateDir), reason, issues: [] })
+      approve: approving(stateDir, found, directories)
+    }
+  })
+
+const approving = (
+  stateDir: string,
+  grants: ReadonlyArray<TrustStore.Grant>,
+  directories: ReadonlyArray<string>
+): Effect.Effect<void, EditRefused> =>
+  Effect.mapError(
+    TrustStore.approve(stateDir, grants, directories),
+    (reason) => new EditRefused({ file: TrustStore.fileIn(stateDir), reason, issues: [] })
+  )
+
+/** What would have to be approved for one server to run, if anything. */
+export const reviewServer = (surroundings: Surroundings, name: string): Effect.Effect<Reviewed | undefined> =>
+  Effect.gen(function* () {
+    const { stateDir } = surroundings
+    const snapshot = yield* load(surroundings, {})
+    const pending = new Set(
+      declarations(snapshot, name).flatMap(({ content: { layer }, isTrusted }) =>
+        Layer.needsTrust(layer) && !isTrusted(name) ? [layer.name] : []
       )
+    )
+    if (pending.size === 0) return undefined
+    const asked = snapshot.reads.filter(({ layer }) => Layer.needsTrust(layer) && pending.has(layer.name))
+    const found = yield* grantsOf(asked, surroundings, name)
+    const trust = yield* TrustStore.read(stateDir, yield* TrustStore.text(stateDir))
+    return {
+      review: { files: found.map((grant) => reviewedFile(grant, trust)) },
+      approve: approving(stateDir, found, [])
     }
   })
 
@@ -130,11 +160,28 @@ interface NamedGrant extends TrustStore.Grant {
   readonly name: string
 }
 
-const asGrant =
-  ({ layer, realPath }: Read) =>
-  (content: Content): ReadonlyArray<NamedGrant> => [
-    { name: layer.name, file: realPath, content, servers: [...content.servers.keys()], settings: true }
-  ]
+/** @param only of each file, this server alone. Defaults to all of the file. */
+const grantsOf = (
+  reads: ReadonlyArray<Read>,
+  surroundings: Surroundings,
+  only?: string
+): Effect.Effect<ReadonlyArray<NamedGrant>> =>
+  Effect.forEach(
+    reads.flatMap((read) =>
+      Array.from(Option.toArray(Either.getRight(read.content)), (content) => ({ ...read, content }))
+    ),
+    ({ content, layer, realPath }) => {
+      const servers = only === undefined ? [...content.servers.keys()] : [only]
+      return Effect.map(directoriesOf(content, servers, surroundings), (directories) => ({
+        name: layer.name,
+        file: realPath,
+        content,
+        directories,
+        servers,
+        settings: only === undefined
+      }))
+    }
+  )
 
 const nameIssues = ({ diagnostics }: Content): ReadonlyArray<Issue> =>
   diagnostics
@@ -156,23 +203,29 @@ const tooLong = (content: Content): string | undefined => {
   return settingParts(content).length > maxParts ? `what it says besides its servers is ${advice}` : undefined
 }
 
-const reviewedFile = ({ content, file, name }: NamedGrant, trust: TrustStore.Trust): ReviewedFile => ({
+const reviewedFile = (
+  { content, directories, file, name, servers, settings }: NamedGrant,
+  trust: TrustStore.Trust
+): ReviewedFile => ({
   file: name,
-  servers: [...content.servers.keys()],
-  entries: Array.from(content.servers, ([server, { tree }]): ReviewedServer => {
+  servers,
+  entries: servers.map((server): ReviewedServer => {
     const before = trust.before(file, server)
-    const isSame = trust.server(file, content, server)
+    const directory = directories.get(server)?.real
+    const isSame = trust.server(file, content, server, directory)
     return {
       name: server,
       change: isSame ? "unchanged" : before === undefined ? "new" : "changed",
-      parts: reviewedParts(entryParts(file, tree), isSame ? undefined : before)
+      parts: reviewedParts(TrustStore.partsIn(file, content, server, directory), isSame ? undefined : before)
     }
   }),
-  removed: trust.names(file).filter((server) => !content.servers.has(server)),
-  settings: reviewedParts(
-    settingParts(content),
-    trust.settings(file, content) ? undefined : (trust.before(file, undefined) ?? neverApproved)
-  )
+  removed: settings ? trust.names(file).filter((server) => !content.servers.has(server)) : [],
+  settings: settings
+    ? reviewedParts(
+        settingParts(content),
+        trust.settings(file, content) ? undefined : (trust.before(file, undefined) ?? neverApproved)
+      )
+    : []
 })
 
 /** With it, every part counts as added. */

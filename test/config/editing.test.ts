@@ -48,10 +48,56 @@ describe("editing", () => {
       const { desired } = yield* ConfigFiles.load(machine.host)
       assert.deepInclude(desired.servers?.a, { enabled: false })
       assert.deepStrictEqual(desired.untrusted, [])
-      // enabling a server that nobody approved of approves of it
-      machine.write("mcp-supervisor.json", json({ mcp: { q: { command: "z", enabled: false } } }))
-      yield* ConfigFiles.enable("q", machine.host)
-      assert.deepStrictEqual((yield* ConfigFiles.load(machine.host)).desired.untrusted, [])
+    })
+  )
+
+  for (const isApproved of [true, false]) {
+    const state = isApproved ? "approved" : "not approved"
+    onMachine(`switching leaves a project's server that is ${state} as it is (security D4)`, (machine) =>
+      Effect.gen(function* () {
+        machine.write("mcp-supervisor.json", json({ mcp: { q: { command: "z" } } }))
+        if (isApproved) yield* ConfigFiles.trust(machine.host)
+        for (const turn of [ConfigFiles.disable, ConfigFiles.enable, ConfigFiles.disable]) {
+          assert.isTrue((yield* turn("q", machine.host)).changed)
+          const { desired } = yield* ConfigFiles.load(machine.host)
+          assert.deepStrictEqual(desired.untrusted, isApproved ? [] : ["q"])
+        }
+      })
+    )
+  }
+
+  onMachine("a switch that is written anew into a project's file is approved by that", (machine) =>
+    Effect.gen(function* () {
+      const url = (machine.env.MCP_SUPERVISOR_DEFAULTS_URL = "https://example.com/d")
+      const text = json({ mcp: { wiki: { url: "https://wiki.example.com" } } })
+      machine.write(join(machine.stateDir, "organisation.json"), json({ version: 1, url, fetchedAt: 0, text }))
+      machine.write("mcp-supervisor.json", json({ mcp: {} }))
+      yield* ConfigFiles.disable("wiki", machine.host)
+      assert.deepInclude((yield* ConfigFiles.load(machine.host)).desired.servers?.wiki, { enabled: false })
+    })
+  )
+
+  onMachine("a server that waits for approval can be reviewed and approved alone (security D4)", (machine) =>
+    Effect.gen(function* () {
+      machine.write(machine.globalFile(), json({ mcp: { own: { command: "x" } } }))
+      machine.write(
+        "mcp-supervisor.json",
+        json({ mcp: { p: { command: "1" }, q: { command: "z" } }, tools: { a: true } })
+      )
+      yield* ConfigFiles.trust(machine.host)
+      machine.write(
+        "mcp-supervisor.json",
+        json({ mcp: { p: { command: "1" }, q: { command: "z", args: ["-x"] }, r: { command: "r" } } })
+      )
+      assert.isUndefined(yield* ConfigFiles.reviewServer("own", machine.host))
+      assert.isUndefined(yield* ConfigFiles.reviewServer("p", machine.host))
+      const found = yield* ConfigFiles.reviewServer("q", machine.host)
+      assert.isUndefined(found?.review.directory)
+      const [file] = found!.review.files
+      assert.deepStrictEqual([file?.servers, file?.removed, file?.settings], [["q"], [], []])
+      assert.deepInclude(file?.entries[0]?.parts[0], { text: "z -x", change: "changed" })
+      yield* found!.approve
+      assert.deepStrictEqual((yield* ConfigFiles.load(machine.host)).desired.untrusted, ["r"])
     })
   )
 

@@ -184,7 +184,7 @@ describe("the user's own values", () => {
       assert.deepStrictEqual(codes, ["own_values_withheld"])
       assert.deepInclude(diagnostics[0], { file })
       // the command line tells what is in there
-      assert.deepInclude((yield* ConfigFiles.load(machine.host)).desired.diagnostics, diagnostics[0]!)
+      assert.deepInclude((yield* ConfigFiles.load(machine.host)).desired.diagnostics!, diagnostics[0]!)
       for (const text of ['"headers", "oauth" of your "github"', '"url"', "--config"])
         assert.include(diagnostics[0]!.message, text)
     })

@@ -1,5 +1,5 @@
 /** Where local servers run that set no `cwd`, and what an approval covers. */
-import { cpSync, mkdirSync, renameSync, symlinkSync } from "node:fs"
+import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
@@ -70,6 +70,49 @@ describe("a server of a project file", () => {
         const expected = { cwd: machine.cwd, last: join(machine.cwd, "s.mjs") }
         assert.deepStrictEqual(yield* started(machine, machine.cwd), expected)
       })
+  )
+
+  for (const cwd of ["tools", "./a/../tools", "${workspaceFolder}/tools", "{env:BELOW}/tools", "~/project/tools"]) {
+    onMachine(`needs a new approval when its cwd, ${cwd}, becomes a link (security D11)`, (machine) =>
+      Effect.gen(function* () {
+        const host = { ...machine.host, home: machine.root }
+        const inside = { ...machine, host }
+        machine.env.BELOW = "."
+        const tools = join(machine.cwd, "tools")
+        for (const directory of [tools, join(machine.root, "other"), join(machine.cwd, "below")]) mkdirSync(directory)
+        machine.write("mcp-supervisor.json", document({ docs: { command: ["node", "s.mjs"], cwd } }))
+        yield* ConfigFiles.trust(host)
+        assert.strictEqual((yield* started(inside, machine.cwd))?.cwd, tools)
+        // also one to another directory of the same project
+        for (const target of ["../other", "below"]) {
+          rmSync(tools, { recursive: true })
+          symlinkSync(target, tools)
+          assert.isUndefined(yield* started(inside, machine.cwd))
+        }
+        const [entry] = (yield* ConfigFiles.review(host)).review.files[0]!.entries
+        assert.deepInclude(entry, { change: "changed" })
+        assert.deepInclude(
+          entry!.parts.find(({ label }) => label === "cwd"),
+          { change: "changed" }
+        )
+        yield* ConfigFiles.trust(host)
+        assert.strictEqual((yield* started(inside, machine.cwd))?.cwd, tools)
+      })
+    )
+  }
+
+  onMachine("shows where its cwd leads, and keeps an approval through a switch (security D11)", (machine) =>
+    Effect.gen(function* () {
+      mkdirSync(join(machine.root, "other"))
+      symlinkSync("../other", join(machine.cwd, "tools"))
+      machine.write("mcp-supervisor.json", document({ docs: { command: "x", cwd: "tools" } }))
+      const { files } = yield* ConfigFiles.trust(machine.host)
+      const shown = files[0]!.entries[0]!.parts.find(({ label }) => label === "cwd")
+      assert.strictEqual(shown?.text, join(machine.root, "other"))
+      yield* ConfigFiles.disable("docs", machine.host)
+      yield* ConfigFiles.enable("docs", machine.host)
+      assert.isDefined(yield* started(machine, machine.cwd))
+    })
   )
 
   onMachine("is not approved by an approval that was written before approvals covered directories", (machine) =>

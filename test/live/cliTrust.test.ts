@@ -179,3 +179,46 @@ describe.concurrent("trust", () => {
     assert.include(atHome.stderr, "nothing to approve")
   })
 })
+
+describe.concurrent("a switch", () => {
+  const evil = (here: Place) => {
+    const { directory, trace } = checkout(here, "project")
+    const entry = { command: [process.execPath, "tools/server.cjs"] }
+    writeFileSync(join(directory, "mcp-supervisor.json"), JSON.stringify({ mcp: { evil: entry } }))
+    return trace
+  }
+
+  it("approves nothing: a server of a clone runs neither after disable nor after enable (security D4)", async () => {
+    const here = await newPlace()
+    const trace = evil(here)
+    const refused = await here.run(["test", "evil"])
+    assert.strictEqual(refused.code, 3)
+    const enabled = await here.run(["enable", "evil"])
+    assert.deepStrictEqual([enabled.code, enabled.stderr], [3, refused.stderr])
+    assert.include(enabled.stderr, "mcp-supervisor trust")
+    ok(await here.run(["disable", "evil"]))
+    assert.strictEqual((await here.run(["test", "evil"])).code, 3)
+    ok(await here.run(["start", "--port", "0"]))
+    assert.strictEqual((await here.run(["connect", "evil"])).code, 3)
+    assert.strictEqual((await here.run(["enable", "evil", "--json"])).code, 3)
+    ok(await here.run(["stop"]))
+    assert.isFalse(existsSync(trace))
+    ok(await here.run(["trust", "--yes"]))
+    assert.include(ok(await here.run(["enable", "evil"])), "enabled evil")
+    assert.include(ok(await here.run(["list"])), "connected")
+  }, 60_000)
+
+  it.runIf(hasTerminal)("shows on a terminal what it would let run, and asks (security D4)", async () => {
+    const here = await newPlace()
+    evil(here)
+    const file = join(here.project, "mcp-supervisor.json")
+    const before = readFileSync(file, "utf8")
+    const declined = await here.onTerminal(["enable", "evil"], [["y/N", "\r"]])
+    assert.strictEqual(declined.code, 1, declined.stdout)
+    assert.include(declined.stdout, "tools/server.cjs")
+    assert.strictEqual(readFileSync(file, "utf8"), before)
+    assert.include(ok(await here.run(["config"])), "untrusted")
+    ok(await here.onTerminal(["enable", "evil"], [["y/N", "y\r"]]))
+    assert.notInclude(ok(await here.run(["config"])), "untrusted")
+  })
+})

@@ -362,8 +362,14 @@ describe("layerConfig", () => {
       // no command overrules it
       assert.deepInclude(yield* supervisor.connect("evil"), { status: "disabled", by: "trust" })
       assert.isFalse(yield* exists(touched))
-      yield* ConfigFiles.disable("evil", { ...machine.host, cwd: machine.cwd })
+      // nor does a switch
+      yield* ConfigFiles.disable("evil", machine.host)
       yield* ConfigFiles.enable("good", machine.host)
+      for (const name of ["evil", "good"]) {
+        assert.deepInclude(yield* supervisor.connect(name), { status: "disabled", by: "trust" })
+      }
+      assert.isFalse(yield* exists(touched))
+      yield* ConfigFiles.trust(machine.host)
       yield* awaitSnapshot(supervisor, "good", ({ status }) => status.status === "connected")
       yield* awaitSnapshot(supervisor, "evil", ({ status }) => status.status === "disabled" && status.by === "config")
       // a change lapses the approval of what changed, and of nothing else

@@ -1,12 +1,18 @@
 import * as Effect from "effect/Effect"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
+import { ask } from "../ask.js"
 import { afterEdit, editOptions } from "../editing.js"
+import { CommandFailed, notApproved } from "../failure.js"
+import { Screen } from "../Screen.js"
+import { reviewLines } from "../show/trust.js"
 import { argument, command, type Input } from "../spec.js"
 import { ifRunning } from "../withSupervisor.js"
 
 export const spec = command({
   name: "enable",
   summary: "Switch a server on in the config file",
+  details:
+    "A server of the project that is not approved yet is shown first, and on a terminal you are asked. Without a terminal: mcp-supervisor trust.",
   group: "configure",
   arguments: { name: argument("required", "name", "The server") },
   options: {},
@@ -15,6 +21,7 @@ export const spec = command({
 
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
+    yield* approved(input)
     const edited = yield* ConfigFiles.enable(input.name, editOptions(input))
     yield* afterEdit(input, edited, `enabled ${input.name} in ${edited.file}`)
     // what a command switched off stays off through every change of the files
@@ -25,4 +32,17 @@ export const run = (input: Input<typeof spec>) =>
         )
       )
     )
+  })
+
+/** Fails unless the server is approved, or becomes so now. */
+const approved = (input: Input<typeof spec>) =>
+  Effect.gen(function* () {
+    const pending = yield* ConfigFiles.reviewServer(input.name, editOptions(input))
+    if (pending === undefined) return
+    const screen = yield* Screen
+    if (!screen.canAsk || input.json) return yield* notApproved(input.name)
+    for (const line of reviewLines(pending.review, screen.noteStyle)) yield* screen.note(line)
+    const answer = yield* ask({ text: "Approve and enable? y/N", preset: "" })
+    if (!/^y(?:es)?$/i.test(answer)) return yield* new CommandFailed({ message: "nothing was changed" })
+    yield* pending.approve
   })
