@@ -276,6 +276,17 @@ Entries of the same name are merged key by key, objects within them too; arrays 
 says \`url\` where one below says \`command\` makes it another server: what belongs to the other kind is left out. Patterns of a
 higher layer come after those below, and the last match wins.
 
+Two exceptions keep approvals and secrets apart. Both are reported as diagnostics.
+
+- **Your own values stay yours.** If an approved project file sets \`url\` or \`command\` of a server that your own layers below it also
+  declare, it is the project's server: \`headers\`, \`oauth\`, \`environment\`, \`args\`, \`cwd\`, \`inheritEnv\`, \`secrets\`, \`roots\`, \`caFile\` and
+  \`privateNetwork\` of your entry are not used (\`own_values_withheld\`). If it sets only \`args\`, your variables are not used; if it sets
+  only \`oauth\`, your \`oauth\` is not. How the server is treated (\`enabled\`, \`timeout\`, \`tools\`, …) still merges. To give your
+  values to the project's server, set them in a layer above the project, such as a \`--config\` file.
+- **Project files of different directories stay apart.** Of a repository and its subdirectories, one directory says what a
+  server is and what it is given: the one of the highest file that does. Files of other directories can switch and treat that
+  server; the rest of what they say of it is left out (\`other_directory\`).
+
 A file that somebody named has to be there. A file of your own that cannot be read as a document stops the start; while running,
 what runs goes on and \`ConfigRejected\` says why. A project's file that cannot be read is left out and reported.
 
@@ -287,16 +298,22 @@ out.
 
 A project's files came with the project. Until you approve of them, their servers are \`disabled\` by \`trust\`: nothing of
 them is started, dialled or put in, they change no server of yours, and the file's \`tools\`, \`agent\`, \`permission\`,
-\`maxServers\` and \`experimental\` are left out. At most 200 servers of a file are shown while they are not approved, whatever
-\`maxServers\` says; the rest is one diagnostic. Servers you approved of never make room for them.
+\`maxServers\` and \`experimental\` are left out. At most 200 servers are shown while they are not approved, of all project files
+together and whatever \`maxServers\` says; the rest is one diagnostic for each file. Servers you approved of never make room for
+them. All project files together may have 8 MiB; files beyond that are left out and reported.
 
 \`mcp-supervisor trust\` shows each entry (command line, URL, variables, working directory) and what changed since the last
 approval, then asks; \`--yes\` skips the question and is needed where there is no terminal. Variables are shown by name, literal secrets of
 variables and headers are hidden. \`ConfigFiles.review()\` is what is shown, \`ConfigFiles.trust()\` approves it.
 
-An approval is for one server as it is written now, in that real file, and for the directory it runs in. A server whose entry changes
-has to be approved again; the others stay. A copy of the project, or the project at another path, needs approvals of its own.
-What \`add\`, \`enable\` and \`disable\` write is approved by that act. Servers whose names have control or invisible
+An approval is for one server as it is written now, in that real file, and for the real directory it runs in: a \`cwd\` that becomes
+a link needs a new approval. A server whose entry changes has to be approved again; the others stay. A copy of the project, or
+the project at another path, needs approvals of its own. A project file that is a link out of the project is left out
+(\`link_outside\`), approved elsewhere or not.
+
+What \`add\` writes is approved by that. \`enable\` and \`disable\` leave an approval as it is. The command \`enable\` shows a
+server that is not approved and asks; without a terminal it ends with code 3 and points to \`trust\`. In a program,
+\`ConfigFiles.reviewServer()\` gives what would be approved for one server. Servers whose names have control or invisible
 characters are left out of project files with a diagnostic, and \`trust\` refuses such a file.
 
 \`trust\` also trusts the project's directory: your own servers without \`cwd\` run there from then on. It works without a project

@@ -93,8 +93,10 @@ export const read = (stateDir: string, found: Files.Found): Effect.Effect<Trust>
 const trustOf = (key: string, { directories, files }: Approvals): Trust => {
   const server = (file: string, name: string) => own(own(files, file)?.servers ?? {}, name)
   return {
-    server: (file, content, name, directory) =>
-      server(file, name)?.hash === serverHash(key, file, content, name, directory),
+    server: (file, content, name, directory) => {
+      const approved = server(file, name)
+      return approved !== undefined && approved.hash === serverHash(key, file, content, name, directory)
+    },
     settings: (file, content) =>
       content.settings.fields.size === 0 || own(files, file)?.settings?.hash === settingsHash(key, file, content),
     directory: (path) => own(directories, path) === directoryHash(key, path),

@@ -39,20 +39,21 @@ const readWithin = (openFile: () => Promise<FileHandle>, maxBytes: number): Effe
  */
 export const readAll = (
   paths: ReadonlyArray<string>,
-  limits: { readonly each: number; readonly total: number }
+  limits: { readonly each: number; readonly total: number; readonly of: string }
 ): Effect.Effect<ReadonlyMap<string, Found>> =>
   Effect.gen(function* () {
     const all = new Map<string, Found>()
     let left = limits.total
     for (let start = 0; start < paths.length; start += batch) {
       const some = paths.slice(start, start + batch)
-      const found =
-        left < 0 ? [] : yield* Effect.forEach(some, (path) => readText(path, limits.each), { concurrency: batch })
+      // with no bytes allowed, this only tells which ones are there
+      const each = left < 0 ? 0 : limits.each
+      const found = yield* Effect.forEach(some, (path) => readText(path, each), { concurrency: batch })
       for (const [index, path] of some.entries()) {
-        const one = found[index]
-        if (one?._tag === "Found") left -= one.text.length
-        const reason = `a file beyond the limit of ${limits.total} bytes for all files together`
-        all.set(path, one === undefined || left < 0 ? { _tag: "Problem", reason } : one)
+        const one = found[index]!
+        if (one._tag === "Found") left -= one.text.length
+        const reason = `a file beyond the limit of ${limits.total} bytes for ${limits.of} together`
+        all.set(path, left < 0 && one._tag !== "Absent" ? { _tag: "Problem", reason } : one)
       }
     }
     return all

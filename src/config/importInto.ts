@@ -136,5 +136,8 @@ const staysUntrusted = (
       ...others
     ]
     const paths = yield* Effect.forEach(trusted, Files.realPath, { concurrency: 8 })
-    if (paths.includes(real)) return yield* refuse("it is also used as a file that needs no trust (--config)")
+    if (paths.includes(real))
+      return yield* refuse(
+        "it is also used as a file that needs no trust (--config, MCP_SUPERVISOR_CONFIG): stop that, or add the server by hand"
+      )
   })

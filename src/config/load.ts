@@ -30,6 +30,9 @@ import * as Workspace from "./Workspace.js"
 
 const maxBytes = 8 * 1024 * 1024
 
+/** All project files together: there are several in each directory, and any number of directories. */
+const maxProjectBytes = maxBytes
+
 const maxFileBytes = 1024 * 1024
 
 /** All files that `{file:}` names, together. */
@@ -76,7 +79,7 @@ export const load = (
     const directory = yield* Files.realPath(project[0] ?? surroundings.cwd)
     const [texts, organisation, trustText, home] = yield* Effect.all(
       [
-        Effect.forEach(files, readCandidate(directory), { concurrency: 16 }),
+        readCandidates(files, directory),
         Organisation.known(surroundings),
         TrustStore.text(surroundings.stateDir),
         Files.realPath(surroundings.home)
@@ -145,11 +148,23 @@ interface Looked {
   readonly remarks: ReadonlyArray<Diagnostic>
 }
 
+const readCandidates = (files: ReadonlyArray<Candidate>, project: string): Effect.Effect<ReadonlyArray<Looked>> =>
+  Effect.gen(function* () {
+    const paths = files.filter(Layer.needsTrust).map(({ path }) => path)
+    const limits = { each: maxBytes, total: maxProjectBytes, of: "all project files" }
+    const ofProject = yield* Files.readAll(paths, limits)
+    const look = (file: Candidate) => {
+      const found = Layer.needsTrust(file) ? ofProject.get(file.path) : undefined
+      const text = found === undefined ? Files.readText(file.path, maxBytes) : Effect.succeed(found)
+      return Effect.flatMap(text, readCandidate(project, file))
+    }
+    return yield* Effect.forEach(files, look, { concurrency: 16 })
+  })
+
 const readCandidate =
-  (project: string) =>
-  ({ kind, path, required }: Candidate): Effect.Effect<Looked> =>
+  (project: string, { kind, path, required }: Candidate) =>
+  (found: Files.Found): Effect.Effect<Looked> =>
     Effect.gen(function* () {
-      const found = yield* Files.readText(path, maxBytes)
       const nothing = { path, read: Option.none<Read>(), remarks: [] }
       if (found._tag === "Absent" && !required) return { ...nothing, said: "" }
       const named = Layer.ofFile(kind, Text.make(path, found._tag === "Found" ? found.text : ""))
@@ -257,7 +272,7 @@ const readReferences = (
       }
     })
   }
-  return Files.readAll([...paths], { each: maxFileBytes, total: maxFilesBytes })
+  return Files.readAll([...paths], { each: maxFileBytes, total: maxFilesBytes, of: "all files" })
 }
 
 /** Local servers of the user's layers that are enabled and set no `cwd`. */

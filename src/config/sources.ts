@@ -44,6 +44,10 @@ type Where = Pick<Surroundings, "platform" | "stateDir">
 export const present = (sources: Sources, where: Where): ReadonlyArray<string> =>
   found(sources, where).map(({ path }) => path)
 
+/** The files that are read without an approval: all but those of projects. Also those that are not there yet. */
+export const withoutTrust = (sources: Sources, where: Where): ReadonlyArray<string> =>
+  candidates({ ...where, ...sources }, []).map(({ path }) => path)
+
 const found = (sources: Sources, where: Where): ReadonlyArray<Candidate> => {
   const seen: Surroundings = { ...where, ...sources }
   const passed = ancestors(seen.cwd, seen.platform).map((directory) => ({

@@ -38,7 +38,7 @@ export const ConfigDocument = openStruct({
   permission: Input.key(Schema.Unknown, "Rules for what may be called without asking."),
   maxServers: Input.key(
     Schema.Int.pipe(Schema.between(1, 10_000)),
-    "How many servers of one file are used, in the order of the file; the rest is reported. It holds for every file, also where it is set in one of them. Of a file that is not trusted, at most 200. Default 1000"
+    "How many servers of one file are used, in the order of the file; the rest is reported. It holds for every file, also where it is set in one of them. Of servers that are not trusted, at most 200 in all project files together. Default 1000"
   ),
   experimental: Input.key(
     openStruct({ mcp_timeout: Input.key(Input.Millis, 'The "timeout" of servers that set none.') }),

@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { ConfigFiles } from "../../src/index.js"
@@ -74,6 +75,50 @@ describe("the number of servers in one file", () => {
         projectFile(machine, document(250))
         assert.lengthOf(namesOf(yield* ConfigFiles.load(machine.host)), 200)
       })
+  )
+
+  onMachine("is 200 for all project files together while they are not approved (security D12)", (machine) =>
+    Effect.gen(function* () {
+      const directories = Array.from({ length: 10 }, (_, depth) => join(machine.cwd, ...Array(depth).fill("d")))
+      const files = directories.flatMap((directory, depth) =>
+        [".json", ".jsonc"].map((ending) =>
+          machine.write(
+            join(directory, `mcp-supervisor${ending}`),
+            JSON.stringify({ mcp: entries(150, `s${depth}${ending}-`) })
+          )
+        )
+      )
+      const host = { ...machine.host, cwd: directories.at(-1)! }
+      const before = yield* ConfigFiles.load(host)
+      assert.lengthOf(namesOf(before), 200)
+      assert.lengthOf(before.desired.untrusted!, 200)
+      assert.deepStrictEqual(
+        tooMany(before).map(({ file }) => file),
+        files.slice(1)
+      )
+      assert.include(tooMany(before)[0]!.message, "100 of the 150 servers in this file")
+      assert.include(tooMany(before)[0]!.message, "all project files together")
+      // what is approved is not counted
+      yield* ConfigFiles.trust({ ...host, file: files.at(-1)! })
+      const after = yield* ConfigFiles.load(host)
+      assert.lengthOf(namesOf(after), 350)
+      assert.lengthOf(after.desired.untrusted!, 200)
+    })
+  )
+
+  onMachine("has a limit in bytes for all project files together (security D12)", (machine) =>
+    Effect.gen(function* () {
+      const pad = " ".repeat(3 * 1024 * 1024)
+      const names = ["mcp-supervisor.json", "a/mcp-supervisor.json", "a/b/mcp-supervisor.json"]
+      const files = names.map((name) => machine.write(name, `${document(1)}${pad}`))
+      const { layers, problems } = yield* ConfigFiles.load({ ...machine.host, cwd: join(machine.cwd, "a", "b") })
+      assert.deepStrictEqual(
+        layers.map(({ name }) => name),
+        files.slice(0, 2)
+      )
+      assert.include(problems[0]?.message, `${files[2]}: (root): expected a config file, found`)
+      assert.include(problems[0]?.message, "all project files together")
+    })
   )
 
   onMachine("approved servers stay when others are added before them (security M1)", (machine) =>

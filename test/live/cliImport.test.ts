@@ -42,6 +42,23 @@ describe("import", () => {
     assert.isFalse(existsSync(mark))
   })
 
+  it("writes into no project file that a running supervisor reads without trust (security D3)", async () => {
+    const here = await newPlace()
+    const mark = join(here.directory, "ran")
+    const script = `require("fs").writeFileSync(${JSON.stringify(mark)}, "")`
+    const file = write(join(here.project, "mcp-supervisor.json"), {})
+    const before = readFileSync(file, "utf8")
+    write(join(here.project, ".mcp.json"), { evil: { command: process.execPath, args: ["-e", script] } })
+    const options = { env: { MCP_SUPERVISOR_CONFIG: file } }
+    assert.strictEqual((await here.run(["start", "--port", "0"], options)).code, 0)
+    const imported = await here.run(["import", "claude-code", "evil"])
+    assert.strictEqual(imported.code, 1, imported.stdout)
+    assert.include(imported.stderr, "needs no trust")
+    assert.strictEqual(readFileSync(file, "utf8"), before)
+    assert.strictEqual((await here.run(["stop"], options)).code, 0)
+    assert.isFalse(existsSync(mark))
+  })
+
   it("takes only the named servers, and says which name is wrong and what cannot work (import)", async () => {
     const here = await newPlace()
     const asks = { command: "x", env: { KEY: "${input:key}" } }

@@ -380,6 +380,19 @@ describe("layerConfig", () => {
     })
   )
 
+  onMachine("a project's server ends when its cwd becomes a link to another directory (security D11)", (machine) =>
+    Effect.gen(function* () {
+      for (const name of ["tools", "other"]) mkdirSync(join(machine.cwd, name))
+      machine.write("mcp-supervisor.json", config({ docs: { ...entry("1"), cwd: "tools" } }))
+      yield* ConfigFiles.trust(machine.host)
+      const { supervisor } = yield* supervise(machine, {})
+      yield* awaitSnapshot(supervisor, "docs", ({ status }) => status.status === "connected")
+      renameSync(join(machine.cwd, "tools"), join(machine.cwd, "old"))
+      symlinkSync("other", join(machine.cwd, "tools"))
+      yield* awaitSnapshot(supervisor, "docs", ({ status }) => status.status === "disabled" && status.by === "trust")
+    })
+  )
+
   onMachine("pain 45: a restart by hand reads the files again, also when they are not watched", (machine) =>
     Effect.gen(function* () {
       const file = machine.write("servers.json", config({ a: entry("1") }))

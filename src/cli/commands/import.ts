@@ -1,6 +1,8 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
+import { surroundings } from "../../config/Host.js"
+import { withoutTrust } from "../../config/sources.js"
 import { InvalidConfig } from "../../domain/Errors.js"
 import { excerpt } from "../../domain/excerpt.js"
 import { escapeHidden } from "../../domain/hiddenCharacters.js"
@@ -69,7 +71,7 @@ export const run = (input: Input<typeof spec>) =>
     const isAsked = (name: string) => input.names.length === 0 || input.names.includes(name)
     const scope = (["project", "global"] as const).find((each) => each === input.scope)
     const located = yield* locate(host)
-    const trustedFiles = "daemon" in located ? located.daemon.sources.files : []
+    const trustedFiles = "daemon" in located ? withoutTrust(located.daemon.sources, surroundings(host)) : []
     const options = { ...editOptions(input), scope, trustedFiles }
 
     const added: Array<Added> = []
