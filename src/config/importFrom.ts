@@ -52,8 +52,11 @@ export interface ImportedServer {
   readonly owner: "user" | "private" | "project"
   /** The directory of the project; absent for `user`. */
   readonly project?: string | undefined
-  /** What `movedEntry` would do, for the person who decides whether it may: as `review` shows it. */
-  readonly parts: ReadonlyArray<{ readonly label: string; readonly text: string }>
+  /**
+   * What `movedEntry` would do, as `review` shows it, for the person who decides whether it may. Redacted, because command lines
+   * are in it in full.
+   */
+  readonly parts: Redacted.Redacted<ReadonlyArray<{ readonly label: string; readonly text: string }>>
   /** Whether it holds values that may be secret, in plain text. */
   readonly hasSecrets: boolean
   /** Why it cannot work as things are: questions that only an editor can ask, variables that are not set. */
@@ -140,7 +143,7 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
           from,
           owner,
           project,
-          parts: parts.map(({ label, text }) => ({ label, text })),
+          parts: Redacted.make(parts.map(({ label, text }) => ({ label, text }))),
           hasSecrets: holdsRedacted(shown(tree)),
           issues: cappedIssues(unusable(tree, surroundings))
         })

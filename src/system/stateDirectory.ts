@@ -35,16 +35,14 @@ const ownDirectories = ["backups", "catalog", "children", "locks"]
  * system is left to the operation that meets it.
  */
 export const check = (stateDir: string): Effect.Effect<void, UnsafeStateDir> =>
-  Effect.try({
-    try: () => {
+  Effect.suspend(() => {
+    try {
       assertSafeDirectory(stateDir)
       assertOwnDirectories(stateDir, ownDirectories)
-    },
-    catch: (error) => error
-  }).pipe(
-    Effect.catchAll((error) =>
-      error instanceof UnsafePath
+      return Effect.void
+    } catch (error) {
+      return error instanceof UnsafePath
         ? Effect.fail(new UnsafeStateDir({ stateDir, path: error.path, code: error.code, problem: error.problem }))
         : Effect.logDebug("mcp.state.unchecked").pipe(Effect.annotateLogs({ directory: stateDir, code: codeOf(error) }))
-    )
-  )
+    }
+  })

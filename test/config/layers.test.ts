@@ -508,7 +508,7 @@ describe("pain 55: trust", () => {
         "b"
       ])
       // a file of a later version is left alone
-      const newer = json({ version: 3, files: {}, directories: {} })
+      const newer = json({ version: 4, files: {}, directories: {} })
       machine.write(join(other, "trust.json"), newer)
       const error = yield* Effect.flip(ConfigFiles.trust({ ...machine.host, stateDir: other }))
       assert.include(error.message, "newer version")

@@ -146,7 +146,7 @@ describe("with --json", () => {
     const trusted = json(await run("trust", "--yes"))
     assert.deepStrictEqual(trusted.directory, { path: here.project, isTrusted: false })
     assert.deepInclude(trusted.files[0], { file: project, servers: ["ours"] })
-    assert.deepStrictEqual(json(await run("trust", project, "--revoke")), { revoked: project })
+    assert.deepStrictEqual(json(await run("trust", project, "--revoke")), { revoked: [project] })
 
     const { script, shell } = json(await run("completions", "zsh"))
     assert.strictEqual(shell, "zsh")

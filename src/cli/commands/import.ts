@@ -1,5 +1,6 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
 import * as ConfigFiles from "../../config/ConfigFiles.js"
 import { surroundings } from "../../config/Host.js"
 import { withoutTrust } from "../../config/sources.js"
@@ -154,7 +155,10 @@ const isApproved = (
     const isMoved = server.owner === "project" && (options.scope === "global" || options.file !== undefined)
     if (!isMoved || !screen.canAsk) return false
     yield* screen.note(`${server.name} is declared by ${escapeHidden(server.from.at(-1)!)}, a file of this project:`)
-    for (const line of entryLines({ name: server.name, change: "new", parts: server.parts }, screen.noteStyle))
+    for (const line of entryLines(
+      { name: server.name, change: "new", parts: Redacted.value(server.parts) },
+      screen.noteStyle
+    ))
       yield* screen.note(line)
     const answer = yield* ask({ text: "Let it run without trusting the project? y/n", preset: "n" })
     return /^y(?:es)?$/i.test(answer) ? true : "declined"
