@@ -353,6 +353,13 @@ describe("what is only worth a word", () => {
     ])
   })
 
+  it("is told of 1,000 unknown keys, and of the others how many they are", () => {
+    const keys = Object.fromEntries(Array.from({ length: 1_003 }, (_, index) => [`zzz${index}`, 1]))
+    const told = warnings({ command: "x", ...keys })
+    assert.lengthOf(told, 1_001)
+    assert.include(told, "and 3 more unknown keys")
+  })
+
   it("is a command line written as one word", () => {
     assert.match(warnings({ command: "node server.mjs" })[0] ?? "", /one program name with spaces/)
     assert.deepStrictEqual(warnings({ command: "my program", args: [] }), [])
