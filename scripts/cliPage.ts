@@ -75,7 +75,7 @@ as it is. A word that is not understood is an error, never a value for something
 
 | Variable | Means |
 | --- | --- |
-| \`MCP_SUPERVISOR_STATE_DIR\` | the state directory, where \`--state-dir\` is not given |
+| \`MCP_SUPERVISOR_STATE_DIR\` | the state directory, where \`--state-dir\` is not given; an absolute path, a relative one is ignored with a warning |
 | \`MCP_SUPERVISOR_TOKEN\` | a token of your own for the control API; needed for \`serve --host\` beyond this machine |
 | \`MCP_SUPERVISOR_LOG\` | how much the program logs about itself on stderr: \`debug\`, \`info\`, \`warning\`; default \`error\` |
 | \`NO_COLOR\` | no colours |

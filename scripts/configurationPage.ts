@@ -291,7 +291,8 @@ A file that somebody named has to be there. A file of your own that cannot be re
 what runs goes on and \`ConfigRejected\` says why. A project's file that cannot be read is left out and reported.
 
 The organisation's document is fetched in the background, kept in the state directory and used from the next moment on; the
-start never waits for it. It may point to servers. Entries that would start a program, or that use variables or files, are left
+start of a supervisor never waits for it. A command that runs without a supervisor fetches it if there is no copy yet, waits two
+seconds at most, and says why it is missing. It may point to servers. Entries that would start a program, or that use variables or files, are left
 out.
 
 ## Trust
@@ -303,8 +304,13 @@ together and whatever \`maxServers\` says; the rest is one diagnostic for each f
 them. All project files together may have 8 MiB; files beyond that are left out and reported.
 
 \`mcp-supervisor trust\` shows each entry (command line, URL, variables, working directory) and what changed since the last
-approval, then asks; \`--yes\` skips the question and is needed where there is no terminal. Variables are shown by name, literal secrets of
-variables and headers are hidden. \`ConfigFiles.review()\` is what is shown, \`ConfigFiles.trust()\` approves it.
+approval, then asks; \`--yes\` skips the question and is needed where there is no terminal. \`ConfigFiles.review()\` is what is shown,
+\`ConfigFiles.trust()\` approves it.
+
+- Variables and files that are put in are always named, whatever stands beside them: \`[redacted]{env:TOKEN}\`.
+- Command lines, hosts, paths, and variables that decide what runs (\`PATH\`, \`NODE_OPTIONS\`, \`GIT_…\`, \`…_COMMAND\` and the like) are
+  shown in full. Of other variables, headers and addresses, what may be a secret is hidden.
+- No part is left out. A file with an entry of more than 500 values is refused: make it shorter.
 
 An approval is for one server as it is written now, in that real file, and for the real directory it runs in: a \`cwd\` that becomes
 a link needs a new approval. A server whose entry changes has to be approved again; the others stay. A copy of the project, or
@@ -318,7 +324,8 @@ characters are left out of project files with a diagnostic, and \`trust\` refuse
 
 \`trust\` also trusts the project's directory: your own servers without \`cwd\` run there from then on. It works without a project
 file. With a file (\`trust mcp-supervisor.json\`), only that file is approved. \`--revoke\` takes back the same.
-Approvals are kept in \`trust.json\` of the state directory as hashes with a key of their own, beside what was shown, for the next comparison.
+Approvals are kept in \`trust.json\` of the state directory as hashes with a key of their own. No text of an entry is kept, so a
+review says which parts changed, not what they were.
 
 ## Editing
 
@@ -326,9 +333,11 @@ Approvals are kept in \`trust.json\` of the state directory as hashes with a key
 mark stay, and removing what was added gives back the bytes. The file is read again after the change, in memory, and if it says
 anything else than before besides what was wished, nothing is written and \`EditRefused\` says so. Writing is atomic, one at a
 time across processes, keeps permissions, follows links, and leaves a copy of what was there in \`backups/\` of the state
-directory.
+directory, with mode \`0600\`.
 
 A new server goes into the project's file if there is one, else into the global one (\`scope\` or \`file\` say otherwise).
+\`mcp-supervisor add\` makes relative paths of the command line absolute if they exist: words that are \`.\` or \`..\`, or that have a
+slash or a file extension, also in \`--option=PATH\`. In a project's file they stay relative, seen from the directory the server runs in.
 
 ## Following
 

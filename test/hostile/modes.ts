@@ -283,7 +283,7 @@ export const payloadModes = table({
   "capabilities-array": incompatible,
   "greeting-null": refused,
   "greeting-array": refused,
-  "big-info": sized(usable, 2, 30),
+  "big-info": sized(incompatible, 2, 30),
   "big-instructions": sized(usable, 2, 30),
   "deep-info": sized(incompatible, 8_000, 1_000_000),
   "deep-capabilities": sized(incompatible, 8_000, 1_000_000),
