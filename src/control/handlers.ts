@@ -282,8 +282,6 @@ const system = (feed: EventFeed) =>
 
 /** All routes, over the supervisor there is. */
 export const layer = (feed: EventFeed): Layer.Layer<HttpApi.Api, never, McpSupervisor | McpAuth> =>
-  // the compiler finds nothing missing here, the diagnostics something unknown
-  // @effect-diagnostics-next-line missingLayerContext:off
   Layer.provide(
     HttpApiBuilder.api(ControlApi),
     Layer.mergeAll(mcp, auth, servers(feed), catalog(feed), config, system(feed), Fault.layerUnencodable)
