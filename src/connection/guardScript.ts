@@ -100,6 +100,16 @@ while IFS= read -r line; do
 done
 [ -n "$run" ] || exit 0
 
+# the leaders whose start is known
+leaders=
+for entry in $(set); do
+  case $entry in group_*)
+    leader=\${entry%%=*}
+    leader=\${leader#group_}
+    is_number "$leader" && eval "is_number \\"\\$group_$leader\\"" && leaders="$leaders $leader" ;;
+  esac
+done
+
 # adds a group to those that were seen in this look
 see() {
   eval "last=\\\${seen_$1-}"
@@ -138,11 +148,8 @@ look() {
     fi
   done
   # a leader that started when the supervisor started it is ours, also if it has overwritten its environment
-  for entry in $(set | grep -E '^group_[0-9]+='); do
-    leader=\${entry%%=*}
-    leader=\${leader#group_}
+  for leader in $leaders; do
     eval "began=\\$group_$leader"
-    is_number "$began" || continue
     stat_of "$leader"
     [ "$group" = "$leader" ] && [ "$start" = "$began" ] && see "$leader"
   done
