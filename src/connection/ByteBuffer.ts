@@ -1,6 +1,6 @@
 /**
- * Bytes that arrive in pieces. They take little more memory than their bytes, however small the pieces are (kept one by one, a
- * piece of one byte would take some hundred) and however many there are (nothing that was added is moved before it is taken).
+ * Bytes that arrive in pieces. However small the pieces are, they take little more memory than their bytes: kept one by one,
+ * a piece of one byte would take some hundred.
  */
 export interface ByteBuffer {
   readonly size: () => number
@@ -9,69 +9,41 @@ export interface ByteBuffer {
   readonly take: () => Buffer
 }
 
-/** A piece of this size is kept as it is: what it may be a part of is not much larger. */
-const largePiece = 16 * 1024
-
-const smallestBlock = 1024
-const largestBlock = 64 * 1024
-
 export const make = (): ByteBuffer => {
+  let buffer: Buffer = empty
   let size = 0
-  /** The only piece so far: it is kept as it is, without a copy. */
-  let only: Buffer | undefined
-  let parts: Array<Buffer> = []
-  /** Where small pieces are copied to. */
-  let block = empty
-  let used = 0
-
-  const closeBlock = () => {
-    if (used === 0) return
-    parts.push(block.subarray(0, used))
-    block = block.subarray(used)
-    used = 0
-  }
-
-  const copy = (piece: Buffer) => {
-    for (let copied = 0; copied < piece.length; ) {
-      if (used === block.length) {
-        closeBlock()
-        block = Buffer.allocUnsafeSlow(Math.min(largestBlock, Math.max(smallestBlock, 2 * size)))
-      }
-      const count = piece.copy(block, used, copied)
-      used += count
-      copied += count
-    }
-  }
-
-  const append = (piece: Buffer) => {
-    if (piece.length < largePiece) return copy(piece)
-    closeBlock()
-    parts.push(piece)
-  }
+  /** A single piece is kept as it is, without a copy. */
+  let isOwn = false
 
   return {
     size: () => size,
     add: (piece) => {
       if (piece.length === 0) return
-      size += piece.length
-      if (size === piece.length) {
-        only = piece
-        return
+      const needed = size + piece.length
+      if (size === 0) {
+        buffer = piece
+        isOwn = false
+      } else {
+        if (!isOwn || needed > buffer.length) {
+          const larger = Buffer.allocUnsafe(needed + Math.min(needed, maxSpare))
+          buffer.copy(larger, 0, 0, size)
+          buffer = larger
+          isOwn = true
+        }
+        piece.copy(buffer, size)
       }
-      if (only !== undefined) append(only)
-      only = undefined
-      append(piece)
+      size = needed
     },
     take: () => {
-      closeBlock()
-      const whole = only ?? (parts.length === 1 ? parts[0]! : Buffer.concat(parts, size))
+      const whole = size === buffer.length ? buffer : buffer.subarray(0, size)
+      buffer = empty
       size = 0
-      only = undefined
-      parts = []
-      block = empty
       return whole
     }
   }
 }
 
 const empty = Buffer.alloc(0)
+
+/** Bytes of room for what comes next, at most. */
+const maxSpare = 16 * 1024 * 1024
