@@ -50,11 +50,11 @@ const endure = (floods: Task["floods"], rest: Partial<Task> = {}) =>
   })
 
 /** What the other servers and the program itself may notice of a flood. The times only tell "blocked" from "not blocked". */
-const assertUnharmed = ({ close, flooded, memory }: Seen) => {
+const assertUnharmed = ({ close, flooded, memory }: Seen, megabytes = 300) => {
   assert.strictEqual(flooded.failed, 0)
   assert.isAbove(flooded.calls, 5)
   assert.isBelow(flooded.max, 2000)
-  assert.isBelow(memory, 300)
+  assert.isBelow(memory, megabytes)
   assert.isBelow(close, 5000)
 }
 
@@ -115,11 +115,13 @@ describe("servers that write without pause", () => {
     Effect.gen(function* () {
       // one after the other: of each server, one message of 64 MiB may be in memory
       const groups: ReadonlyArray<Task["floods"]> = [
-        { huge: flooding("huge"), dense: flooding("dense") },
+        { huge: flooding("huge") },
+        { dense: flooding("dense") },
         { late: flooding("huge-answer") },
         { remote: yield* floodingHttp("push", "large") }
       ]
-      for (const floods of groups) assertUnharmed(yield* endure(floods, { during: 2000 }))
+      // and for a moment twice: as it arrived, and joined or decoded
+      for (const floods of groups) assertUnharmed(yield* endure(floods, { during: 2000 }), 400)
     })
   )
 
