@@ -24,7 +24,7 @@ interface Entry {
 export const make = (): Memories => {
   /** By server and address: what happens to one server costs no walk over all of them. */
   const entries = new Map<string, Map<string, Entry>>()
-  /** Nobody will ask for these again. */
+  /** Entries that are not looked up again. */
   const forgotten = new Set<Entry>()
 
   const ofServer = (server: string): Map<string, Entry> => entries.get(server) ?? new Map<string, Entry>()

@@ -109,7 +109,7 @@ export const endpointsOf = ({ authorizationServerUrl, metadata }: Discovery): En
       }
 }
 
-/** Whether a login may begin with what was found. Asks nobody, but may resolve names. */
+/** Whether a login may begin with what was found. Sends no request, but may resolve names. */
 export const checkLogin = (
   discovery: Discovery,
   options: {
@@ -122,7 +122,7 @@ export const checkLogin = (
   Effect.gen(function* () {
     const { inspect, registers, settings } = options
     const { authorization, registration, token } = endpointsOf(discovery)
-    // a server with other credentials than a login: nobody said that there is one
+    // the server publishes no login: it may expect other credentials
     if (discovery.metadata === undefined && !isEncrypted(new URL(token))) return yield* noLogin
     yield* checkEndpoint("token", token, inspect)
     if (settings.grant === "client_credentials") return

@@ -22,7 +22,7 @@ export interface Options {
   readonly id: (id: string) => void
   /** Milliseconds the server wants us to wait before we come back. */
   readonly retry: (millis: number) => void
-  /** A line of so many bytes that there is no use for. */
+  /** A line of so many bytes that is ignored. */
   readonly stray: (bytes: number) => void
   readonly tooLong: () => void
   readonly tooManyLines: () => void

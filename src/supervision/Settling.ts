@@ -28,7 +28,7 @@ interface Waiting {
 }
 
 export const make = (): Settling => {
-  /** Who waits for a server: a change of one server concerns nobody else. */
+  /** The waits for each server: a change of one server concerns only these. */
   const byServer = new Map<string, Set<Waiting>>()
 
   const resolve = (name: string, snapshot: ServerSnapshot | undefined) => {

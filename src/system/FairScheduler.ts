@@ -32,7 +32,7 @@ export const make = (
 ): Scheduler.Scheduler => {
   const { slice = defaultSlice } = options
   const lanes: Array<Lane> = []
-  /** Whether the tasks there are will be run by somebody. */
+  /** Whether a run of the waiting tasks is planned. */
   let isAwaited = false
   /** Whether they have to wait until the event loop has turned. */
   let isDeferred = false
