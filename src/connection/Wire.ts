@@ -94,7 +94,7 @@ export const serialise = (server: string, message: Message): string | WireFailur
 }
 
 /** Bytes. Longer messages end the connection: none is sent on purpose, and they would fill the memory. */
-export const maxMessageBytes = 64 * 1024 * 1024
+export const maxMessageBytes = 32 * 1024 * 1024
 
 /**
  * Values and keys of one message. Parsing takes time and memory for each of them, not for each byte, and a message is parsed

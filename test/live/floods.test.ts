@@ -113,15 +113,11 @@ describe("servers that write without pause", () => {
   supervised(
     "with messages that are long and answer nothing fill no memory (breaker 1)",
     Effect.gen(function* () {
-      // one after the other: of each server, one message of 64 MiB may be in memory
       const groups: ReadonlyArray<Task["floods"]> = [
-        { huge: flooding("huge") },
-        { dense: flooding("dense") },
-        { late: flooding("huge-answer") },
-        { remote: yield* floodingHttp("push", "large") }
+        { huge: flooding("huge"), dense: flooding("dense") },
+        { late: flooding("huge-answer"), remote: yield* floodingHttp("push", "large") }
       ]
-      // and for a moment twice: as it arrived, and joined or decoded
-      for (const floods of groups) assertUnharmed(yield* endure(floods, { during: 2000 }), 400)
+      for (const floods of groups) assertUnharmed(yield* endure(floods, { during: 2000 }))
     })
   )
 

@@ -27,7 +27,7 @@ const modes = {
   "data-lines": "data:\n",
   "field-lines": "x\n",
   named: "event: foo\ndata: x\n\n",
-  large: event({ method: "notifications/message", params: { level: "info", data: "y".repeat(60_000_000) } }),
+  large: event({ method: "notifications/message", params: { level: "info", data: "y".repeat(30_000_000) } }),
   bytes: chunks("x"),
   json: chunks(" "),
   unread: "x"
