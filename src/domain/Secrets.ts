@@ -157,7 +157,9 @@ export function* ofUrl(text: string): Iterable<string> {
   // as it stands in the text, too: parsing changes the spelling of some characters
   const [user = "", secret = ""] = /^[^/?#]*\/\/([^/?#:@]*)(?::([^/?#]*))?@/.exec(text)?.slice(1) ?? []
   const query = /\?([^#]*)/.exec(text)?.[1] ?? ""
-  const values = [search.slice(1), query].flatMap((part) => part.split("&").map((pair) => pair.replace(/^[^=]*=/, "")))
+  const values = [search.slice(1), query].flatMap((part) =>
+    part.split("&").map((pair) => pair.slice(pair.indexOf("=") + 1))
+  )
   for (const raw of [username, password, user, secret, ...values]) {
     yield raw
     yield decode(raw)

@@ -368,6 +368,7 @@ describe("commands", () => {
     const { disabled: _, ...enabled } = server.state.settings
     server.happens({ _tag: "ConfigChanged", change: "settings", settings: enabled })
     assert.strictEqual(server.status.status, "connecting")
+    assert.strictEqual(server.state.intent, "config")
     assert.strictEqual(server.changes("settings", { disabled: "config" }).status.status, "disabled")
   })
 
@@ -413,6 +414,7 @@ describe("commands", () => {
     for (const command of ["Enable", "Connect", "Restart", "Demanded"] as const) {
       assert.deepStrictEqual(life({ disabled: "trust" }).command(command).did, [])
     }
+    assert.deepInclude(life({ disabled: "trust" }).command("Disable").status, { by: "trust" })
   })
 
   it("remove ends everything for good", () => {
@@ -459,6 +461,11 @@ describe("a change of config", () => {
     assert.deepStrictEqual(server.happens({ _tag: "Drained", generation: 1 }).did, ["Close 1", "CancelTimer"])
   })
 
+  it("lets a link drain until it says itself that it is done", () => {
+    const server = life().opens().changes("link").opens()
+    assert.deepStrictEqual(server.happens({ _tag: "Drained", generation: 2 }).did, [])
+  })
+
   it("closes a link that takes too long to drain, or dies meanwhile", () => {
     const replaced = () => life().opens().changes("link").opens()
     assert.deepStrictEqual(replaced().timerFires().did, ["Close 1", "CancelTimer"])
@@ -470,6 +477,8 @@ describe("a change of config", () => {
     assert.strictEqual(server.status.status, "connected")
     assert.deepStrictEqual(Lifecycle.replacement(server.state), { generation: 3, error: "it broke", retryAt: 250 })
     assert.deepStrictEqual(server.isLost(broken, 1).status.status, "failed")
+    const hopeless = life().opens().changes("link")
+    assert.deepStrictEqual(hopeless.isLost({ ...broken, kind: "permanent" }).did, ["Close 2", "PublishReplacement"])
   })
 
   it("of who the server is takes the old link out at once", () => {

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted } from "effect"
+import { viewsOf } from "../../src/domain/Secrets/view.js"
 import { Secrets } from "../../src/index.js"
 
 const scrub = (...secrets: ReadonlyArray<Secrets.Text>) => Secrets.scrub(Secrets.make(secrets))
@@ -41,6 +42,24 @@ describe("scrub", () => {
 
   it("reads a form in which more is escaped than had to be", () => {
     assert.strictEqual(scrub("one+one two")("?k=%6fne%2Bone+two&x"), "?k=[redacted]&x")
+  })
+
+  it("keeps what stands around a secret of which every character is escaped", () => {
+    for (const escape of [
+      (byte: string) => `%${byte}`,
+      (byte: string) => `%25${byte}`,
+      (byte: string) => `\\u00${byte}`,
+      (byte: string) => `\\\\u00${byte}`
+    ]) {
+      const escaped = Array.from("hunter22", (char) => escape(char.charCodeAt(0).toString(16))).join("")
+      assert.strictEqual(scrub("hunter22")(`user=${escaped}&more`), "user=[redacted]&more")
+    }
+  })
+
+  it("reads a text in each way that differs, and only once: each reading takes time", () => {
+    const readings = (text: string) => viewsOf(text).map((view) => view.text)
+    assert.deepStrictEqual(readings("nothing is escaped here"), ["nothing is escaped here"])
+    assert.deepStrictEqual(readings("%41+b"), ["%41+b", "A+b", "A b"])
   })
 
   it("reads what was encoded three times, and no deeper: each reading takes time", () => {

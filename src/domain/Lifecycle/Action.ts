@@ -75,5 +75,6 @@ const timerChanges = (before: State, after: State): ReadonlyArray<Action> => {
   ]
 }
 
+/** An attempt fails once: with the same failure it is also tried again at the same time. */
 const sameReplacement = (a: Replacement | undefined, b: Replacement | undefined): boolean =>
-  a?.generation === b?.generation && a?.error === b?.error && a?.retryAt === b?.retryAt
+  a?.generation === b?.generation && a?.error === b?.error

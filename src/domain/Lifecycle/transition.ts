@@ -8,6 +8,7 @@ import {
   freshStreak,
   type Opening,
   opening,
+  type Phase,
   type Pursuit,
   pursuit,
   routed,
@@ -24,11 +25,15 @@ type Loss = Omit<EventOf<"Lost">, "_tag">
 export const transition = (state: State, event: Event): State =>
   state.phase._tag === "Removed" && event._tag !== "Released" ? state : openWhenClear(react(state, event), event.at)
 
+const resting = (since: number): Phase => ({ _tag: "Resting", since })
+
+const pending = (since: number): Pursuit => ({ _tag: "Pending", since })
+
 /** A server before its life: it has nothing, and nothing was done for it yet. */
 export const blank = (settings: Settings, at: number): State => ({
   settings,
   intent: "config",
-  phase: { _tag: "Resting", since: at },
+  phase: resting(at),
   draining: undefined,
   closing: [],
   generation: 0,
@@ -127,7 +132,7 @@ const begin = (state: State, at: number): State => {
   const by = stoppedBy(state)
   const clear = { ...closeAll(state, at), streak: freshStreak }
   if (by !== undefined) return { ...clear, phase: { _tag: "Stopped", by } }
-  return mayRest(state.settings) ? { ...clear, phase: { _tag: "Resting", since: at } } : seek(clear, at)
+  return mayRest(state.settings) ? { ...clear, phase: resting(at) } : seek(clear, at)
 }
 
 /** Without a demand, a lazy server rests; what is wrong with its config is shown all the same. */
@@ -137,7 +142,7 @@ const mayRest = ({ invalid, lazy }: Settings): boolean => lazy && invalid === un
 const seek = (state: State, at: number): State => {
   const { invalid } = state.settings
   return invalid === undefined
-    ? { ...pursue(state, { _tag: "Pending", since: at }), streak: freshStreak }
+    ? { ...pursue(state, pending(at)), streak: freshStreak }
     : { ...pursue(state, { _tag: "Parked", failure: invalid }), streak: { ...freshStreak, failures: 1 } }
 }
 
@@ -175,7 +180,7 @@ const configure = (before: State, { at, change, settings }: EventOf<"ConfigChang
 
 const rest = (state: State, { at, generation }: EventOf<"Idle">): State =>
   state.settings.lazy && routed(state)?.generation === generation && pursuit(state) === undefined
-    ? { ...drainRouted(state, at), phase: { _tag: "Resting", since: at }, streak: freshStreak }
+    ? { ...drainRouted(state, at), phase: resting(at), streak: freshStreak }
     : state
 
 const reauthenticate = (state: State, { at, revoked }: EventOf<"CredentialsChanged">): State => {
@@ -227,7 +232,7 @@ const fail = (state: State, { at, failure, random }: Loss, uptime: number): Stat
   const pause = atOnce ? 0 : RestartPolicy.delay(policy, streak.failures, random)
   const delay = RestartPolicy.withRetryAfter(pause, failure.retryAfter)
   return delay === 0
-    ? pursue({ ...state, streak }, { _tag: "Pending", since: at })
+    ? pursue({ ...state, streak }, pending(at))
     : pursue({ ...state, streak, timer }, { _tag: "Backoff", timer, until: at + delay, failure })
 }
 
@@ -253,9 +258,7 @@ const release = (state: State, event: EventOf<"Released">): State => {
 const wake = (state: State, { at, timer }: EventOf<"TimerFired">): State => {
   if (state.draining?.timer === timer) return closeDraining(state)
   const current = pursuit(state)
-  return current !== undefined && "timer" in current && current.timer === timer
-    ? pursue(state, { _tag: "Pending", since: at })
-    : state
+  return current !== undefined && "timer" in current && current.timer === timer ? pursue(state, pending(at)) : state
 }
 
 // --- moving links and pursuits; each leaves a state in which a link that is gone is sought again --------------------
@@ -275,7 +278,7 @@ const close = (state: State, generation: number): State => ({ ...state, closing:
 
 const closeOpening = (state: State, at: number): State => {
   const generation = opening(state)
-  return generation === undefined ? state : pursue(close(state, generation), { _tag: "Pending", since: at })
+  return generation === undefined ? state : pursue(close(state, generation), pending(at))
 }
 
 const closeDraining = (state: State): State =>
@@ -284,7 +287,7 @@ const closeDraining = (state: State): State =>
 /** Takes the link that serves out of the phase. */
 const unroute = (state: State, at: number): State => ({
   ...state,
-  phase: { _tag: "Seeking", pursuit: pursuit(state) ?? { _tag: "Pending", since: at } }
+  phase: { _tag: "Seeking", pursuit: pursuit(state) ?? pending(at) }
 })
 
 const closeRouted = (state: State, at: number): State => {
