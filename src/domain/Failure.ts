@@ -65,9 +65,6 @@ const kindOf = (error: ConnectionError): Kind => {
       return "registration"
     case "SessionLost":
       return "session_lost"
-    case "InvalidConfig":
-    case "IncompatibleServer":
-      return "permanent"
     case "AuthError":
       return error.reason === "unavailable" ? "transient" : "permanent"
     case "SpawnFailed":
@@ -85,6 +82,9 @@ const kindOf = (error: ConnectionError): Kind => {
     case "HealthCheckFailed":
     case "UnexpectedFailure":
       return "transient"
+    case "InvalidConfig":
+    case "IncompatibleServer":
+      return "permanent"
   }
 }
 

@@ -49,8 +49,6 @@ export const describeType = (value: unknown): string => {
       return value === "" ? "an empty string" : "a string"
     case "number":
       return describeNumber(value)
-    case "boolean":
-      return "a boolean"
     case "object":
       return "an object"
     default:
@@ -75,10 +73,8 @@ const describeNumber = (value: number): string => {
 export const renderPath = (path: ReadonlyArray<string | number>): string =>
   path.length === 0 ? "(root)" : path.map(renderStep).join("").replace(/^\./, "")
 
-const renderStep = (step: string | number): string => {
-  if (typeof step === "number") return `[${step}]`
-  return /^[A-Za-z_$][\w$]*$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
-}
+const renderStep = (step: string | number): string =>
+  /^[A-Za-z_$][\w$]*$/.test(`${step}`) ? `.${step}` : `[${JSON.stringify(step)}]`
 
 /**
  * One line: where, what was expected, what was found, what to do.

@@ -45,7 +45,7 @@ export const policyFor = (options: {
 
 /** Whether a request may be sent. `undefined` where that depends on the address the name resolves to. */
 export const judge = (policy: Policy, url: URL): Verdict | undefined => {
-  if (!/^https?:$/.test(url.protocol)) return "unencrypted"
+  if (url.protocol !== "http:" && url.protocol !== "https:") return "unencrypted"
   if (policy.configured.has(url.origin)) return "allowed"
   const zone = zoneOfHost(url.hostname)
   const verdict = zone === undefined ? undefined : judgeZone(policy, url.protocol, zone)
@@ -72,7 +72,7 @@ const privateSuffix = /\.(?:local|internal|intranet|private|corp|home|lan|home\.
 /** The zone of a host as the URL parser writes it. `undefined` for a name that only the DNS can judge. */
 export const zoneOfHost = (hostname: string): Zone | undefined => {
   const host = hostname.toLowerCase().replace(/\.$/, "")
-  if (isLiteral(host)) return zoneOfAddress(host.replace(/^\[|\]$/g, ""))
+  if (isLiteral(host)) return zoneOfAddress(host.replace(/[[\]]/g, ""))
   if (host === "localhost" || host.endsWith(".localhost")) return "machine"
   return !host.includes(".") || privateSuffix.test(host) ? "private" : undefined
 }
@@ -88,10 +88,11 @@ export const isLoopback = (hostname: string): boolean => {
 
 /** The zone of an IPv4 or IPv6 address. What cannot be read counts as this machine. */
 export const zoneOfAddress = (address: string): Zone => {
-  const plain = address.replace(/%.*$/s, "")
+  const plain = address.replace(/%.*/s, "")
   // the URL parser knows every spelling: hexadecimal, octal, one number, an IPv4 address within an IPv6 address
   const text = `http://${plain.includes(":") ? `[${plain}]` : plain}/`
-  const host = URL.canParse(text) ? new URL(text).hostname : ""
+  if (!URL.canParse(text)) return "machine"
+  const host = new URL(text).hostname
   if (host.startsWith("[")) return zoneOfIPv6(groupsOf(host.slice(1, -1)))
   return /^\d+\.\d+\.\d+\.\d+$/.test(host) ? zoneOfIPv4(host.split(".").map(Number)) : "machine"
 }
@@ -158,8 +159,7 @@ const zoneIn = (ranges: ReadonlyArray<Range>, bytes: ReadonlyArray<number>): Zon
 
 /** The eight groups of an address as the URL parser writes it. */
 const groupsOf = (text: string): ReadonlyArray<number> => {
-  const [head = "", tail] = text.split("::")
-  const groups = (part: string) => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)))
-  const [before, after] = [groups(head), groups(tail ?? "")]
-  return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after]
+  const written = (part: string) => part.split(":").filter((group) => group !== "")
+  const zeros = ":0".repeat(8 - written(text).length)
+  return written(text.replace("::", `${zeros}:`)).map((group) => Number.parseInt(group, 16))
 }

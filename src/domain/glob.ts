@@ -21,16 +21,13 @@ const rich = (pattern: string): ((name: string) => boolean) => {
   const stars = pattern.replace(/\*+/g, "*").split("*").length - 1
   const literally = (name: string) => name === pattern
   if (pattern.length > maxRichPattern || stars > maxRichStars) return literally
-  const matches = picomatch(anchored(pattern.replace(/[()+|]/g, String.raw`\$&`)), {
-    bash: true,
-    dot: true,
-    flags: "s",
-    noextglob: true,
-    nonegate: true,
-    windows: false
-  })
+  const matches = picomatch(anchored(literalRest(pattern)), { flags: "s", windows: false })
   return (name) => literally(name) || (name.length <= maxRichName && matches(anchored(name)))
 }
+
+/** To picomatch these characters are special, too, unless there is a backslash before them. */
+const literalRest = (pattern: string): string =>
+  pattern.replace(/(\\.)|[()+|"]/gs, (text, escaped) => escaped ?? `\\${text}`)
 
 /** To picomatch slashes and leading dots are special: a letter in front and another one in their place make them ordinary. */
 const anchored = (text: string): string => `x${text.replaceAll("/", "\u2215")}`
@@ -41,9 +38,9 @@ const oneCharacter = Symbol("?")
 type Token = string | typeof manyCharacters | typeof oneCharacter
 
 const tokensOf = (pattern: string): ReadonlyArray<Token> =>
-  Array.from(pattern.matchAll(/\\(.)|\*+|\?|./gsu), ([text, escaped]) => {
+  Array.from(pattern.matchAll(/\\(.)|./gsu), ([text, escaped]) => {
     if (escaped !== undefined) return escaped
-    if (text.startsWith("*")) return manyCharacters
+    if (text === "*") return manyCharacters
     return text === "?" ? oneCharacter : text
   })
 

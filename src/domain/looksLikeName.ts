@@ -19,17 +19,17 @@ const date = /(?<![A-Za-z\d])20[23]\d([-.])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d
  */
 export const isMadeOfWords = (text: string): boolean => {
   const undated = text.replace(date, "")
-  const parts = undated.split(/[^A-Za-z\d]+/).filter((part) => part !== "")
+  const parts = undated.split(/[^A-Za-z\d]/)
   const digits = undated.replace(/\D/g, "").length
   return !issued.test(text) && digits <= 4 && parts.every(isWord) && parts.filter(isIrregular).length <= 1
 }
 
 /** Such as "k8s" and "i18n", "x64" and "h264". */
-const isIrregular = (part: string): boolean => /\d[A-Za-z]/.test(part) || /^(?!v)[A-Za-z]{1,2}\d{2,}$/i.test(part)
+const isIrregular = (part: string): boolean => /\d[A-Za-z]/.test(part) || /^(?!v)[A-Za-z]{1,2}\d{2,}/i.test(part)
 
 const isWord = (part: string): boolean => {
-  const [, letters = "", digits] = /^([A-Za-z]*)(\d*)$/.exec(part) ?? []
-  if (digits === undefined) return part.length <= 4
+  const letters = part.replace(/\d+$/, "")
+  if (/\d/.test(letters)) return part.length <= 4
   if (letters.length > 24) return false
   const words = letters.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? []
   const single = words.filter((word) => word.length === 1).length

@@ -39,7 +39,6 @@ export const findingsOf = (issue: ParseResult.ParseIssue, most = Number.POSITIVE
         return relevant.forEach((part) => visit(part, path))
       }
       case "Refinement":
-        return issue.kind === "From" ? visit(issue.issue, path) : wrong(path, issue.ast, issue.actual)
       case "Transformation":
         return visit(issue.issue, path)
       default:
@@ -55,7 +54,7 @@ const parts = ({ issues }: ParseResult.Composite): ReadonlyArray<ParseResult.Par
 
 /** What each alternative said, also those of unions within unions, and of what a check was to be made on. */
 const alternatives = (issue: ParseResult.ParseIssue): ReadonlyArray<ParseResult.ParseIssue> => {
-  if (issue._tag === "Refinement" && issue.kind === "From") return alternatives(issue.issue)
+  if (issue._tag === "Refinement") return alternatives(issue.issue)
   return issue._tag === "Composite" && SchemaAST.isUnion(issue.ast) ? parts(issue).flatMap(alternatives) : [issue]
 }
 
@@ -86,8 +85,6 @@ const structure = (ast: SchemaAST.AST): string => {
         .filter((type) => !SchemaAST.isUndefinedKeyword(type))
         .map(expectation)
         .join(", or ")
-    case "Literal":
-      return JSON.stringify(ast.literal)
     case "TypeLiteral":
       return "an object"
     case "TupleType":

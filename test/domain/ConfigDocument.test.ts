@@ -4,9 +4,9 @@ import { Ajv } from "ajv"
 import { Either, Schema } from "effect"
 import { ConfigDocument, ServerConfig } from "../../src/index.js"
 
-const validate = new Ajv({ strict: false }).compile(
-  JSON.parse(readFileSync(new URL("../../schema/mcp-supervisor.schema.json", import.meta.url), "utf8"))
-)
+const published = JSON.parse(readFileSync(new URL("../../schema/mcp-supervisor.schema.json", import.meta.url), "utf8"))
+
+const validate = new Ajv({ strict: false }).compile(published)
 
 const servers = {
   filesystem: {
@@ -48,6 +48,8 @@ const document = {
 }
 
 describe("the document", () => {
+  it("has the schema that is published", () => assert.deepStrictEqual(ConfigDocument.jsonSchema(), published))
+
   it("accepts what people have, under each of the three keys", () => {
     for (const key of ["mcp", "mcpServers", "servers"]) {
       const { mcp, ...rest } = document

@@ -5,6 +5,8 @@ describe("formatContent", () => {
   it.each([
     [{ type: "text", text: "as it is" }, "as it is"],
     [{ type: "text" }, "[text]"],
+    [{ type: "text", text: 5 }, "[text]"],
+    [{ type: "image", mimeType: ["image/png"] }, "[Image]"],
     [{ type: "image", mimeType: "image/png", data: "AAAA" }, "[Image: image/png]"],
     [{ type: "image" }, "[Image]"],
     [{ type: "audio", mimeType: "audio/wav" }, "[Audio: audio/wav]"],
@@ -44,5 +46,20 @@ describe("formatContent", () => {
     assert.strictEqual(Content.truncate("🔑🔑", 3), "🔑")
     assert.strictEqual(Content.truncate("🔑", Number.NaN), "")
     assert.strictEqual(Content.truncate("🔑".repeat(20), 30), `${"🔑".repeat(3)}\n[… 34 more characters]`)
+  })
+
+  it("cuts nowhere else than where it must", () => {
+    const units = ["a", "\ud7ff", "\ud800", "\udbff", "\udc00", "\udfff", "\ue000"]
+    for (const one of units) {
+      for (const other of units) {
+        const isPair = Array.from(one + other).length === 1
+        assert.strictEqual(Content.truncate(`${one}${other}…`, 1), isPair ? "" : one)
+      }
+    }
+  })
+
+  it("is the notice alone where there is room for nothing else", () => {
+    const notice = "\n[… 100 more characters]"
+    assert.strictEqual(Content.truncate("x".repeat(100), notice.length), notice)
   })
 })

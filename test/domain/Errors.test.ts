@@ -281,6 +281,8 @@ describe("a failure", () => {
         hint: "log in: mcp-supervisor auth files"
       }
     )
-    assert.include(Failure.fromError(new Errors.RegistrationRequired({ server, detail: "no" })).hint ?? "", "clientId")
+    const registration = Failure.fromError(new Errors.RegistrationRequired({ server, detail: "no" }))
+    assert.include(registration.hint ?? "", "clientId")
+    assert.strictEqual(registration.error, "no")
   })
 })

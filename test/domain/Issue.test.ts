@@ -79,6 +79,22 @@ describe("findings", () => {
 
   it("describe whatever a schema can want", () => {
     assert.strictEqual(found(Schema.NumberFromString, "secret"), "(root): expected NumberFromString, found a string")
+    assert.strictEqual(
+      found(Schema.parseJson(Schema.Struct({ a: Schema.Number })), '{"a":"secret"}'),
+      "a: expected a number, found a string"
+    )
+    assert.strictEqual(
+      found(Schema.Struct({ a: Schema.Number }).pipe(Schema.filter(() => true)), { a: "secret" }),
+      "a: expected a number, found a string"
+    )
+    assert.strictEqual(
+      found(Schema.Literal("a", 1, null), "secret"),
+      '(root): expected "a", or 1, or null, found a string'
+    )
+    assert.strictEqual(
+      found(Schema.Struct({ [Symbol.for("key")]: Schema.Number }), {}),
+      '["Symbol(key)"]: expected a number, found nothing'
+    )
     assert.strictEqual(found(Schema.Tuple(Schema.String), "secret"), "(root): expected an array, found a string")
     assert.strictEqual(found(Schema.Array(Schema.Null), ["secret"]), "[0]: expected null, found a string")
     assert.strictEqual(found(Schema.Undefined, "secret"), "(root): expected undefined, found a string")
@@ -111,6 +127,8 @@ describe("the nearest word", () => {
     const long = "ab".repeat(100)
     assert.isUndefined(nearest(`${long}x`, [long]))
     assert.isUndefined(nearest("ab".repeat(64), [`${"ab".repeat(64)}c`]))
+    assert.isUndefined(nearest(`${"ab".repeat(64)}c`, ["ab".repeat(64)]))
+    assert.strictEqual(nearest(`${"ab".repeat(63)}cd`, ["ab".repeat(64)]), "ab".repeat(64))
     assert.strictEqual(nearest("ab".repeat(63), ["ab".repeat(64)]), "ab".repeat(64))
   })
 
@@ -128,5 +146,29 @@ describe("the nearest word", () => {
     assert.isBelow(looked, 15_000)
     assert.strictEqual(nearest("timout", known), "timeout")
     assert.isUndefined(nearest("timout", known, work))
+  })
+
+  it("is looked for as long as there is work left, also where the words never end", () => {
+    const looksAt = (word: string, candidate: string) => {
+      let looked = 0
+      const endless = function* () {
+        for (;;) {
+          looked += 1
+          yield candidate
+        }
+      }
+      assert.isUndefined(nearest(word, endless()))
+      return looked
+    }
+    // what is too long is not even read
+    assert.isBelow(looksAt("a", "b".repeat(200)), 1_000_000)
+    // comparing two words takes as long as the product of their lengths
+    assert.isBelow(looksAt("a".repeat(60), "b".repeat(60)), makeWork().left / (60 * 60))
+  })
+
+  it("is found behind many words of another length, which are not compared", () => {
+    const word = "ab".repeat(30)
+    const longer = Array.from({ length: 5_000 }, () => `${word}${"c".repeat(21)}`)
+    assert.strictEqual(nearest(word, [...longer, `${word}c`]), `${word}c`)
   })
 })

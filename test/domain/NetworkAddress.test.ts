@@ -32,6 +32,7 @@ describe("the zone of an address (security M6)", () => {
       "",
       "no address",
       "1.2.3.4.5",
+      "8.8.8.8.example",
       "256.1.1.1",
       ":::",
       "12345::"
@@ -137,7 +138,7 @@ describe("the zone of an address (security M6)", () => {
 
 describe("loopback", () => {
   it("is what only this machine reaches, however it is spelled", () => {
-    for (const host of ["localhost", "LocalHost", "a.localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])
+    for (const host of ["localhost", "LocalHost", "a.localhost", "127.0.0.1", "127.10.200.3", "::1", "[::1]"])
       assert.isTrue(isLoopback(host), host)
     for (const host of [
       "0.0.0.0",
@@ -147,6 +148,9 @@ describe("loopback", () => {
       "10.0.0.1",
       "[::2]",
       "127.1",
+      "1127.0.0.1",
+      "local[host",
+      "local]host",
       ""
     ])
       assert.isFalse(isLoopback(host), host)
@@ -193,6 +197,7 @@ describe("a policy (security M6)", () => {
     assert.isUndefined(verdict(own, "http://as.example.com/"))
     // a name that a device of the network chooses
     assert.isUndefined(verdict(own, "http://printer.local/"))
+    assert.isUndefined(verdict(own, "http://printer.local./"))
     assert.strictEqual(judgeAddress(own, "http:", "127.0.0.1"), "too_near")
     assert.strictEqual(judgeAddress(own, "http:", "10.0.0.1"), "allowed")
     assert.strictEqual(judgeAddress(own, "http:", "8.8.8.8"), "unencrypted")
@@ -200,8 +205,11 @@ describe("a policy (security M6)", () => {
 
   it("of a server on this machine, or with privateNetwork, allows every zone, and http only where it is not the internet", () => {
     for (const any of [policy("http://localhost:3000/mcp"), policy("https://mcp.example.com/mcp", true)]) {
-      for (const host of ["127.0.0.1", "10.0.0.1", "169.254.1.1"])
+      assert.strictEqual(any.nearest, "machine")
+      for (const host of ["127.0.0.1", "localhost", "10.0.0.1", "169.254.1.1"]) {
         assert.strictEqual(verdict(any, `http://${host}/`), "allowed")
+        assert.strictEqual(verdict(any, `xhttp://${host}/`), "unencrypted")
+      }
       assert.strictEqual(verdict(any, "http://8.8.8.8/"), "unencrypted")
     }
   })

@@ -23,6 +23,7 @@ describe("the name of a server", () => {
     it(`is not ${JSON.stringify(name.slice(0, 20))}`, () => {
       const [issue] = ServerName.issues(name)
       assert.strictEqual(issue?.found, found)
+      assert.deepStrictEqual(issue?.path, [])
       assert.include(issue?.expected, "at most 128 characters")
     })
   }

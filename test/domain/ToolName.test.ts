@@ -98,6 +98,11 @@ describe("filters", () => {
     assert.isTrue(off("A*")(ref("s", "a")))
     assert.isTrue(off("")(ref("s", "a")))
     assert.isFalse(off("f(x|y)+[1]")(ref("s", "f(x|y)+1")))
+    assert.isFalse(off('{a,b}\\(\\\\(x)"y"')(ref("s", 'b(\\(x)"y"')))
+    assert.isTrue(off("a?")(ref("s", "a")))
+    assert.isFalse(off("a*b**")(ref("s", "ab")))
+    assert.isTrue(off("{a,b}/c")(ref("s", "ac")))
+    assert.isFalse(off("{a,b}?[\\\\]")(ref("s", "a\\\\")))
   })
 
   it("take what is too complicated literally, and never take long", () => {
@@ -106,6 +111,12 @@ describe("filters", () => {
       assert.isFalse(off(pattern)(ref("s", pattern)))
       assert.isTrue(off(pattern)(ref("s", "abcdef")))
     }
+    const many = (length: number) => `{${"a".repeat(length - 4)},b}`
+    assert.isFalse(off(many(256))(ref("s", "b")))
+    assert.isTrue(off(many(257))(ref("s", "b")))
+    assert.isFalse(off("[a]*b*c*d**")(ref("s", "abcd")))
+    assert.isTrue(off("[a]*b*c*d*e*")(ref("s", "abcde")))
+    assert.isFalse(off("[a]*")(ref("s", "a".repeat(128))))
     assert.isTrue(off("[a]*")(ref("s", "a".repeat(129))))
     assert.isTrue(off("*_*_*_*x")(ref("s", "_".repeat(20_000))))
     assert.isTrue(off("*a*a*a*a*a*a*b")(ref("s", "a".repeat(20_000))))

@@ -6,6 +6,7 @@ import { InvalidConfig } from "../../src/domain/Errors.js"
 import { isMadeOfWords } from "../../src/domain/looksLikeName.js"
 import * as Secrets from "../../src/domain/Secrets.js"
 import * as ServerConfig from "../../src/domain/ServerConfig.js"
+import { describeShortage } from "../../src/domain/shortage.js"
 
 describe("the JSON Schema of config files", () => {
   it("has no parts that say nothing", () => {
@@ -42,6 +43,15 @@ describe("an entry that is wrong", () => {
   it.each(["", " ", ".", ".."])("has a name that cannot be one: %j", (name) =>
     assert.isTrue(Either.isLeft(ServerConfig.decode(name, { command: "x" })))
   )
+})
+
+describe("a shortage", () => {
+  it("is told with what helps, also where the system gives no reason that we know", () => {
+    assert.match(describeShortage("EMFILE"), /no free file descriptor; .*ulimit -n.* \(EMFILE\)$/)
+    for (const code of [undefined, "EPERM", "constructor"]) {
+      assert.match(describeShortage(code), /^the system has no room for another process; .*ulimit/)
+    }
+  })
 })
 
 describe("words", () => {

@@ -14,7 +14,14 @@ describe("what looks like a name", () => {
     "linux-x64-musl",
     "python3.11",
     "AWS_S3_BUCKET",
-    "mcp-server@1.12.3"
+    "mcp-server@1.12.3",
+    "python12-server34",
+    "oneTwoThreeFourFive",
+    "someHTTPServerAPIKeys",
+    "TaKeMe",
+    "aBcD",
+    "ba".repeat(12),
+    "aeiouaeiou"
   ]) {
     it(`${text} does`, () => assert.isTrue(isMadeOfWords(text)))
   }
@@ -30,7 +37,12 @@ describe("what looks like a name", () => {
     "KEY_7F3K_9Q2M",
     "2026-07-28-2027-08-29",
     "2026-77-28",
-    "x2026-07-28"
+    "x2026-07-28",
+    "oneTwoThreeFourFiveSix",
+    "OAuthAPIKeysForMe",
+    "aBcdE",
+    `${"ba".repeat(12)}b`,
+    "strngthsx"
   ]) {
     it(`${text} does not`, () => assert.isFalse(isMadeOfWords(text) || looksLikeName(text)))
   }

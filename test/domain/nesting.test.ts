@@ -35,6 +35,13 @@ describe("isDeeper", () => {
     assert.isTrue(isDeeper([wide], 2))
   })
 
+  it("ends for values that share what is in them", () => {
+    let shared: unknown = 1
+    for (let level = 0; level < 60; level++) shared = level % 2 === 0 ? [shared, shared] : { a: shared, b: shared }
+    assert.isFalse(isDeeper(shared, 60))
+    assert.isTrue(isDeeper([shared], 60))
+  })
+
   it("agrees with the number of levels, whatever stands beside them", () =>
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(20), fc.nat(25), (beside, levels, limit) => {
@@ -60,6 +67,8 @@ describe("scrubDeep", () => {
   it("gives nothing of what is too deep to be looked at", () => {
     assert.notInclude(JSON.stringify(scrubDeep(nested(60, "secret"), scrub)), "secret")
     assert.include(JSON.stringify(scrubDeep(nested(50, "plain"), scrub)), "plain")
+    assert.notInclude(JSON.stringify(scrubDeep(nested(51, "plain"), scrub)), "plain")
+    assert.notInclude(JSON.stringify(scrubDeep(nested(100_000, "plain"), scrub)), "plain")
   })
 
   it("leaves out what there is no room for, and says so", () => {
@@ -70,6 +79,10 @@ describe("scrubDeep", () => {
     const record = scrubDeep(Object.fromEntries(many.map((key) => [key, 1])), scrub, { left: 100 })
     assert.isBelow(JSON.stringify(record).length, 200)
     assert.propertyVal(record, "…", "…")
-    assert.deepStrictEqual(scrubDeep([["a"], "b"], scrub, { left: 12 }), [["a"], "…"])
+    for (const left of [12, 13]) {
+      assert.deepStrictEqual(scrubDeep([["a"], "b"], scrub, { left }), [["a"], "…"])
+      assert.deepStrictEqual(scrubDeep({ abcd: "", b: 1 }, scrub, { left: left - 1 }), { abcd: "", "…": "…" })
+    }
+    assert.deepStrictEqual(scrubDeep([["a"], "b"], scrub, { left: 14 }), [["a"], "b"])
   })
 })
