@@ -93,12 +93,12 @@ export const command = <const S extends Spec>(spec: S): S => spec
 
 /** What every command takes. */
 export const shared = {
-  config: texts("FILE", "A further config file, above all others; may be repeated"),
-  cwd: text("DIR", "Work as if started there"),
-  stateDir: text("DIR", "Where logins, approvals and the running supervisor are kept"),
-  standalone: flag("Do not talk to a running supervisor"),
-  json: flag("Exact data instead of text for people"),
-  help: flag("Show this text", "h")
+  config: texts("FILE", "A further config file; overrides the project and global files; may be repeated"),
+  cwd: text("DIR", "Use this directory as the working directory"),
+  stateDir: text("DIR", "Directory for logins, approvals and the state of the daemon"),
+  standalone: flag("Do not use a running supervisor"),
+  json: flag("Print JSON"),
+  help: flag("Show this help", "h")
 } as const
 
 type ValueOf<O> = O extends Flag

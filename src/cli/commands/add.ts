@@ -15,24 +15,24 @@ import { argument, command, flag, type Input, text, texts } from "../spec.js"
 
 export const spec = command({
   name: "add",
-  summary: "Write a server into the config file",
+  summary: "Add a server to a config file",
   details:
-    "The project's file if there is one, else your own; its comments and order stay. What is missing is asked for on a terminal. Relative paths that exist are made absolute; in a project's file they stay relative. Secrets are better named than written: --env TOKEN={env:TOKEN}.",
+    "Writes to the project's config file if there is one, otherwise to your global config file. Comments and order are kept. On a terminal, missing values are prompted for. Relative paths that exist are made absolute; in a project's file they stay relative. Reference secrets instead of writing them: --env TOKEN={env:TOKEN}.",
   group: "configure",
-  arguments: { name: argument("optional", "name", "What to call it") },
+  arguments: { name: argument("optional", "name", "The name of the server") },
   options: {
-    url: text("URL", "The address of a remote server"),
+    url: text("URL", "The URL of a remote server"),
     command: text("COMMAND", "The program of a local server"),
-    args: texts("ARG", "Its arguments, up to the next option", true),
-    env: texts("KEY=VALUE", "A variable for its environment; may be repeated"),
-    header: texts("KEY=VALUE", "A header for its requests; may be repeated"),
-    transport: text("KIND", "How it is reached, where that is not found out", ["stdio", "http", "sse"]),
-    oauth: flag("It wants a login"),
-    noOauth: flag("Never log in to it"),
-    oauthClientId: text("ID", "The client that is registered for us"),
-    oauthClientSecret: text("SECRET", "The secret of that client"),
-    oauthScope: text("SCOPE", "What to ask to be allowed"),
-    scope: text("SCOPE", "Which file", ["project", "global"])
+    args: texts("ARG", "The arguments of --command, up to the next option", true),
+    env: texts("KEY=VALUE", "An environment variable of a local server; may be repeated"),
+    header: texts("KEY=VALUE", "A header of all requests to a remote server; may be repeated"),
+    transport: text("KIND", "The transport; detected by default", ["stdio", "http", "sse"]),
+    oauth: flag("Use OAuth"),
+    noOauth: flag("Never use OAuth"),
+    oauthClientId: text("ID", "The id of a registered OAuth client"),
+    oauthClientSecret: text("SECRET", "The secret of the OAuth client"),
+    oauthScope: text("SCOPE", "The OAuth scopes to request"),
+    scope: text("SCOPE", "The config file to write to", ["project", "global"])
   },
   rest: "command args…",
   examples: [

@@ -12,11 +12,11 @@ import { withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "auth",
-  summary: "Log in to a server; auth list shows all logins",
+  summary: "Log in to a server, or list all logins",
   details:
-    "Opens one page in the browser and waits for up to 5 minutes. Where the browser is on another machine, paste the address it ends at.",
+    "Opens the login page in the browser and waits up to 5 minutes for the callback. If the browser runs on another machine, paste the URL it was redirected to.",
   group: "log in",
-  arguments: { name: argument("optional", "name", "The server, or list") },
+  arguments: { name: argument("optional", "name", 'The server, or "list"') },
   options: {},
   examples: ["auth github", "auth list"]
 })

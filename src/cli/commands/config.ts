@@ -9,8 +9,8 @@ import { directoryNote } from "../workspaceNote.js"
 
 export const spec = command({
   name: "config",
-  summary: "The effective configuration, and where each value comes from",
-  details: "Secrets are hidden. Files that came with a project and are no use are named on stderr.",
+  summary: "Show the effective configuration and the source of each value",
+  details: "Secrets are hidden. Project files that cannot be read are reported on stderr.",
   group: "configure",
   arguments: {},
   options: {},

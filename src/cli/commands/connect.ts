@@ -3,8 +3,8 @@ import { argument, command, type Input } from "../spec.js"
 
 export const spec = command({
   name: "connect",
-  summary: "Connect a server now, also one that was switched off",
-  details: "Acts on the running supervisor. The exit code is 3 if the server does not become usable.",
+  summary: "Connect a server now, even if it is disabled",
+  details: "Requires a running supervisor. The exit code is 3 if the server does not become usable.",
   group: "steer",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

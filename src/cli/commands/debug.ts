@@ -10,9 +10,9 @@ import { oneLine } from "../table.js"
 
 export const spec = command({
   name: "debug",
-  summary: "Find out step by step why a login or a connection fails",
+  summary: "Diagnose a failing login or connection step by step",
   details:
-    "For a remote server: each address of the OAuth discovery with its answer, registration, scopes and the token that is kept; then a connection, as test makes it. No token is shown.",
+    "For a remote server, prints each URL of the OAuth discovery with its response, then registration, scopes and the stored token. Then connects once, like test. No token is printed.",
   group: "log in",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

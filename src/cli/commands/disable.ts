@@ -5,7 +5,7 @@ import { argument, command, type Input } from "../spec.js"
 
 export const spec = command({
   name: "disable",
-  summary: "Switch a server off in the config file",
+  summary: "Disable a server in its config file",
   group: "configure",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

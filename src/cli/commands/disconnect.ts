@@ -5,8 +5,9 @@ import { withRunning } from "../withSupervisor.js"
 
 export const spec = command({
   name: "disconnect",
-  summary: "Keep a server down until connect or restart",
-  details: "Acts on the running supervisor; the config file stays as it is. For good: disable.",
+  summary: "Disconnect a server until connect or restart",
+  details:
+    "Requires a running supervisor. The config file is not changed; to disable a server permanently, use disable.",
   group: "steer",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

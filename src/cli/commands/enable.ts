@@ -10,9 +10,9 @@ import { ifRunning } from "../withSupervisor.js"
 
 export const spec = command({
   name: "enable",
-  summary: "Switch a server on in the config file",
+  summary: "Enable a server in its config file",
   details:
-    "A server of the project that is not approved yet is shown first, and on a terminal you are asked. Without a terminal: mcp-supervisor trust.",
+    "If a project file declares the server and it is not approved, the command shows the entry and asks for approval. Without a terminal, it fails with exit code 3; approve the server with mcp-supervisor trust first.",
   group: "configure",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

@@ -7,11 +7,11 @@ import { supervisorEnded, withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "events",
-  summary: "What has happened to the servers",
-  details: "With --json, one event per line.",
+  summary: "Show what happened to the servers",
+  details: "With --json, prints one event per line.",
   group: "look",
   arguments: {},
-  options: { follow: flag("Go on until interrupted, or the supervisor ends", "f") },
+  options: { follow: flag("Keep printing new events until interrupted or until the supervisor ends", "f") },
   examples: ["events", "events -f --json"]
 })
 

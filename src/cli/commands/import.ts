@@ -32,19 +32,19 @@ export const clients = [
 
 export const spec = command({
   name: "import",
-  summary: "Take over the servers of another client",
+  summary: "Import the servers of another MCP client",
   details:
-    "Finds its files, turns its servers into entries of ours and writes those that are not there yet. Your own servers go into your own file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) go into the project's file and run only after `mcp-supervisor trust`. The files of the client are never changed.",
+    "Finds the config files of the client, converts its servers, and adds those whose names are not in use. Your own servers are written to your global config file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) are written to the project's config file and run only after `mcp-supervisor trust`. The files of the client are never changed.",
   group: "configure",
   arguments: {
-    client: argument("required", "client", "Whose servers", clients),
-    names: argument("many", "name", "Only these; else all")
+    client: argument("required", "client", "The client to import from", clients),
+    names: argument("many", "name", "Import only these servers. Default: all")
   },
   options: {
-    dryRun: flag("Only say what would be done"),
+    dryRun: flag("Print what would be imported and write nothing"),
     scope: text(
       "SCOPE",
-      "Which file they are written to. Before a project's server goes elsewhere, you are asked; without a terminal it is refused",
+      "The config file to write to. A server of a project file is written to another file only after a confirmation on a terminal",
       ["project", "global"]
     )
   },

@@ -8,9 +8,9 @@ import { withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "list",
-  summary: "All servers and how they are",
+  summary: "List the servers and their status",
   details:
-    "Without a running supervisor, every server is connected once to find out. That takes ten seconds at most: what is still connecting then is shown as that.",
+    "Without a running supervisor, the command connects every server once and waits at most ten seconds. A server that is not ready by then is listed as connecting.",
   group: "look",
   arguments: {},
   options: {},

@@ -5,7 +5,7 @@ import { withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "logout",
-  summary: "Forget the login to a server",
+  summary: "Delete the stored login of a server",
   group: "log in",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

@@ -8,10 +8,12 @@ import { supervisorEnded, withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "logs",
-  summary: "What a server writes to stderr",
+  summary: "Show the log of a server",
+  details:
+    "The log contains lines that the server wrote to stderr, lines on stdout that are not MCP messages, and MCP log messages.",
   group: "look",
   arguments: { name: argument("required", "name", "The server") },
-  options: { follow: flag("Go on until interrupted, or the server is removed", "f") },
+  options: { follow: flag("Keep printing new lines until interrupted or until the server is removed", "f") },
   examples: ["logs github", "logs github -f"]
 })
 

@@ -8,12 +8,12 @@ import { withSupervisor } from "../withSupervisor.js"
 
 export const spec = command({
   name: "prompt",
-  summary: "Get a prompt, filled in",
+  summary: "Get a prompt with its arguments filled in",
   group: "use",
   arguments: {
-    server: argument("required", "server", "The server that has it"),
-    name: argument("required", "prompt", "The prompt, as prompts lists it"),
-    values: argument("many", "key=value", "Its arguments")
+    server: argument("required", "server", "The server that provides the prompt"),
+    name: argument("required", "prompt", "The name of the prompt, as listed by prompts"),
+    values: argument("many", "key=value", "The arguments of the prompt")
   },
   options: {},
   examples: ["prompt docs summarise topic=restarts length=short"]

@@ -4,9 +4,9 @@ import { argument, command, type Input } from "../spec.js"
 
 export const spec = command({
   name: "prompts",
-  summary: "The prompts there are, of one server or all",
+  summary: "List the prompts of one server or of all servers",
   group: "look",
-  arguments: { server: argument("optional", "server", "Only the prompts of this one") },
+  arguments: { server: argument("optional", "server", "List only the prompts of this server") },
   options: {},
   examples: ["prompts", "prompts docs --json"]
 })

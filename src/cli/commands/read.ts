@@ -8,8 +8,8 @@ export const spec = command({
   summary: "Read a resource",
   group: "use",
   arguments: {
-    server: argument("required", "server", "The server that has it"),
-    uri: argument("required", "uri", "The address of the resource, as resources lists it")
+    server: argument("required", "server", "The server that provides the resource"),
+    uri: argument("required", "uri", "The URI of the resource, as listed by resources")
   },
   options: {},
   examples: ["read docs file:///README.md"]

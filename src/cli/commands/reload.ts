@@ -6,8 +6,9 @@ import { withRunning } from "../withSupervisor.js"
 
 export const spec = command({
   name: "reload",
-  summary: "Read all config files again and print what changes",
-  details: "Acts on the running supervisor. It follows its files by itself; this waits until it has.",
+  summary: "Reload the config files and print what changes",
+  details:
+    "Requires a running supervisor. The supervisor applies changes of its config files automatically; this command waits until they are applied.",
   group: "steer",
   arguments: {},
   options: {},

@@ -5,7 +5,7 @@ import { argument, command, type Input } from "../spec.js"
 
 export const spec = command({
   name: "remove",
-  summary: "Take a server out of the config file",
+  summary: "Remove a server from its config file",
   group: "configure",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

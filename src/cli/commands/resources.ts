@@ -4,10 +4,10 @@ import { argument, command, type Input } from "../spec.js"
 
 export const spec = command({
   name: "resources",
-  summary: "The resources there are, of one server or all",
-  details: "Templates are among them; with --json, they have a uriTemplate instead of a uri.",
+  summary: "List the resources of one server or of all servers",
+  details: "The list includes resource templates. With --json, a template has uriTemplate instead of uri.",
   group: "look",
-  arguments: { server: argument("optional", "server", "Only the resources of this one") },
+  arguments: { server: argument("optional", "server", "List only the resources of this server") },
   options: {},
   examples: ["resources", "resources docs --json"]
 })

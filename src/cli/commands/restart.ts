@@ -3,9 +3,9 @@ import { argument, command, type Input } from "../spec.js"
 
 export const spec = command({
   name: "restart",
-  summary: "End a server's connection and make a new one",
+  summary: "Close the connection of a server and open a new one",
   details:
-    "Acts on the running supervisor. All config files are read again first. The exit code is 3 if the server does not become usable.",
+    "Requires a running supervisor. The supervisor reloads all config files first. The exit code is 3 if the server does not become usable.",
   group: "steer",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

@@ -16,15 +16,15 @@ import { watch } from "../watch.js"
 
 export const spec = command({
   name: "serve",
-  summary: "Supervise in the foreground, with the control API",
+  summary: "Run a supervisor with the control API in the foreground",
   details:
-    "Keeps all servers alive until it is interrupted: once to end everything in order, twice to kill what is left. It ends as well when its state directory is taken away. Beyond this machine (--host) it needs a token of your own in MCP_SUPERVISOR_TOKEN.",
+    "Runs until it is interrupted. The first interrupt shuts down all servers in order; the second kills the remaining processes. The supervisor also shuts down if its state directory is removed. To listen on an address that is not loopback (--host), set your own token in MCP_SUPERVISOR_TOKEN.",
   group: "run",
   arguments: {},
   options: {
-    port: whole("PORT", "Where to listen; 0 is any free port. Default 7444", 65_535),
-    host: text("HOST", "On which address. Default 127.0.0.1"),
-    demo: flag("Add the example servers, and say what to try with them")
+    port: whole("PORT", "The port to listen on; 0 selects a free port. Default 7444", 65_535),
+    host: text("HOST", "The address to listen on. Default 127.0.0.1"),
+    demo: flag("Add the example servers and print commands to try")
   },
   examples: ["serve", "serve --demo", "serve --port 0 --json"]
 })

@@ -22,13 +22,14 @@ import { command, flag, type Input, text, whole } from "../spec.js"
 
 export const spec = command({
   name: "start",
-  summary: "Supervise in the background",
-  details: "The same as serve, with a log file in the state directory. Returns when the supervisor can be asked.",
+  summary: "Run a supervisor with the control API in the background",
+  details:
+    "Starts serve as a daemon that writes a log file in the state directory. Returns when the control API accepts requests.",
   group: "run",
   arguments: {},
   options: {
-    port: whole("PORT", "Where to listen; 0 is any free port. Default 7444", 65_535),
-    host: text("HOST", "On which address. Default 127.0.0.1"),
+    port: whole("PORT", "The port to listen on; 0 selects a free port. Default 7444", 65_535),
+    host: text("HOST", "The address to listen on. Default 127.0.0.1"),
     demo: flag("Add the example servers")
   },
   examples: ["start", "start --port 0 --json"]

@@ -10,11 +10,11 @@ import { watch } from "../watch.js"
 
 export const spec = command({
   name: "status",
-  summary: "One server in detail, or all of them; with --watch as they change",
-  details: "With a name, the exit code is 0 if that server is usable and 3 if it is not.",
+  summary: "Show one server in detail, or the status of all servers",
+  details: "With a name, the exit code is 0 if the server is usable and 3 if it is not.",
   group: "look",
   arguments: { name: argument("optional", "name", "The server") },
-  options: { watch: flag("Keep showing it until interrupted, or the supervisor ends") },
+  options: { watch: flag("Keep the output up to date until interrupted or until the supervisor ends") },
   examples: ["status", "status github", "status --watch"]
 })
 

@@ -14,9 +14,9 @@ import { laterRelease } from "../withSupervisor.js"
 
 export const spec = command({
   name: "stop",
-  summary: "End the supervisor that runs in the background",
+  summary: "Stop the supervisor of the state directory",
   details:
-    "Also one in the foreground, and whichever config files it serves: there is one for a state directory. Returns when nothing of it is left; of one that was killed, its servers are ended.",
+    "Stops the supervisor whether it runs in the background or in the foreground, and whatever config files it uses. Returns when the supervisor and its servers have ended. Servers that a killed supervisor left behind are ended as well.",
   group: "run",
   arguments: {},
   options: {},

@@ -4,9 +4,9 @@ import { argument, command, type Input } from "../spec.js"
 
 export const spec = command({
   name: "tools",
-  summary: "The tools there are, of one server or all",
+  summary: "List the tools of one server or of all servers",
   group: "look",
-  arguments: { server: argument("optional", "server", "Only the tools of this one") },
+  arguments: { server: argument("optional", "server", "List only the tools of this server") },
   options: {},
   examples: ["tools", "tools github --json"]
 })

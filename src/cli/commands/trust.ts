@@ -10,14 +10,16 @@ import { ifRunning } from "../withSupervisor.js"
 
 export const spec = command({
   name: "trust",
-  summary: "Approve the servers of the project's files, and the project's directory",
+  summary: "Approve the servers of the project's files and the project's directory",
   details:
-    "Shows what would be approved and what changed since the last approval, then asks. Servers of a project run, and are dialled, only after it. An approval holds until the entry, or the directory it runs in, changes. Your own servers that set no `cwd` run in your home until the project's directory is trusted, and then there. With a file, only that file is approved, and not the directory.",
+    "Shows what would be approved and what changed since the last approval, then asks. Without an approval, the servers of a project are neither started nor contacted. An approval is valid until the entry or its working directory changes. Your own servers without `cwd` run in the project's directory if it is trusted, otherwise in your home directory. With a file, only that file is approved, not the directory.",
   group: "configure",
-  arguments: { file: argument("optional", "file", "Only this file; else all of the project, and its directory") },
+  arguments: {
+    file: argument("optional", "file", "Approve only this file. Default: all files of the project, and its directory")
+  },
   options: {
-    yes: flag("Approve without a question; needed where there is no terminal"),
-    revoke: flag("Take the approval back")
+    yes: flag("Approve without asking; required without a terminal"),
+    revoke: flag("Revoke the approval")
   },
   examples: ["trust", "trust --yes", "trust --revoke", "trust mcp-supervisor.json --revoke"]
 })
