@@ -19,30 +19,35 @@ const ToolGlobs = Schema.Record({ key: Schema.String, value: Schema.Boolean })
  * @category models
  */
 export const ConfigDocument = openStruct({
-  $schema: Input.key(Schema.String, "The address of this schema, for editors."),
+  $schema: Input.key(Schema.String, "The URL or path of this schema, for editors."),
   mcp: Input.key(Servers, "Servers by name."),
-  mcpServers: Input.key(Servers, 'Servers by name; the same as "mcp".'),
-  servers: Input.key(Servers, 'Servers by name; the same as "mcp".'),
-  tools: Input.key(ToolGlobs, "Patterns on server_tool: true offers, false hides, the last match wins."),
+  mcpServers: Input.key(Servers, 'Servers by name; another spelling of "mcp".'),
+  servers: Input.key(Servers, 'Servers by name; another spelling of "mcp".'),
+  tools: Input.key(
+    ToolGlobs,
+    "Patterns for public tool names (server_tool): true shows a tool, false hides it; the last match wins."
+  ),
   agent: Input.key(
     Schema.Record({
       key: Schema.String,
-      value: openStruct({ tools: Input.key(ToolGlobs, "Patterns on server_tool, after all others.") })
+      value: openStruct({
+        tools: Input.key(ToolGlobs, "Patterns for public tool names (server_tool), applied after all others.")
+      })
     }),
-    "What single agents see."
+    "Settings of individual agents, by name."
   ),
   guard: Input.key(
     Schema.Boolean,
-    "Whether a small process ends the servers if the supervisor is killed. Read when it starts. Default true."
+    "Whether a guard process ends the servers if the supervisor is killed. Read when the supervisor starts. Default true."
   ),
-  permission: Input.key(Schema.Unknown, "Rules for what may be called without asking."),
+  permission: Input.key(Schema.Unknown, "Reserved for permission rules. It has no effect yet."),
   maxServers: Input.key(
     Schema.Int.pipe(Schema.between(1, 10_000)),
-    "How many servers of one file are used, in the order of the file; the rest is reported. It holds for every file, also where it is set in one of them. Of servers that are not trusted, at most 200 in all project files together. Default 1000"
+    "Maximum number of servers that are used of one file, in the order of the file; the rest is left out and reported. The value of the highest trusted layer applies to every file. Of servers that are not trusted, at most 200 in all project files together are used. Default 1000"
   ),
   experimental: Input.key(
-    openStruct({ mcp_timeout: Input.key(Input.Millis, 'The "timeout" of servers that set none.') }),
-    "Settings under trial."
+    openStruct({ mcp_timeout: Input.key(Input.Millis, 'The "timeout" of servers that do not set one.') }),
+    "Experimental settings."
   )
 })
 

@@ -109,11 +109,14 @@ export const Timeout = Schema.Union(
   Schema.Struct({
     connect: key(
       Millis,
-      `From the start of the attempt until the catalog is fetched. Default ${defaults.timeout.connect}.`
+      `Time limit from the start of an attempt until all lists are fetched. Default ${defaults.timeout.connect}.`
     ),
-    list: key(Millis, `For one list of tools, resources or prompts. Default ${defaults.timeout.list}.`),
-    call: key(Millis, `For a call without a sign of progress. Default ${defaults.timeout.call}.`),
-    total: key(Millis, `For a call in all. Default ${defaults.timeout.total}, or "call" where that is longer.`)
+    list: key(
+      Millis,
+      `Time limit for fetching one list (tools, resources or prompts), all pages. Default ${defaults.timeout.list}.`
+    ),
+    call: key(Millis, `Time limit for a call without a progress notification. Default ${defaults.timeout.call}.`),
+    total: key(Millis, `Time limit for a whole call. Default ${defaults.timeout.total}, or "call" if that is longer.`)
   })
 )
 
@@ -124,19 +127,19 @@ export const Timeout = Schema.Union(
 export const Restart = Schema.Struct({
   base: key(
     Millis,
-    `Upper bound of the second delay; the first restart is immediate. Default ${defaults.restart.base}.`
+    `Upper bound of the delay before the second restart; the first restart is immediate. Default ${defaults.restart.base}.`
   ),
-  factor: key(Factor, `Growth of the bound. Default ${defaults.restart.factor}.`),
-  cap: key(Millis, `No delay is longer. Default ${defaults.restart.cap}.`),
-  stableAfter: key(Millis, `Uptime after which failures are forgotten. Default ${defaults.restart.stableAfter}.`),
+  factor: key(Factor, `Factor by which the upper bound grows with each failure. Default ${defaults.restart.factor}.`),
+  cap: key(Millis, `Maximum of the upper bound. Default ${defaults.restart.cap}.`),
+  stableAfter: key(Millis, `Uptime after which the failure streak is reset. Default ${defaults.restart.stableAfter}.`),
   maxRestarts: key(
     Schema.Union(Count, Schema.Literal("none")),
-    `More restarts than this within "window" and the server is given up. Default ${defaults.maxRestarts.local} (local), "none" (remote).`
+    `Maximum number of restarts within "window"; after more, the server is failed until "cooldown" has passed. Default ${defaults.maxRestarts.local} (local), "none" (remote).`
   ),
-  window: key(Millis, `The time over which restarts are counted. Default ${defaults.restart.window}.`),
+  window: key(Millis, `Period in which restarts are counted. Default ${defaults.restart.window}.`),
   cooldown: key(
     Millis,
-    `A server that was given up is tried once more after this. Default ${defaults.restart.cooldown}.`
+    `Time after which one more attempt is made when "maxRestarts" was exceeded. Default ${defaults.restart.cooldown}.`
   )
 })
 
@@ -147,8 +150,8 @@ export const Restart = Schema.Struct({
 export const Health = Schema.Union(
   Schema.Boolean,
   Schema.Struct({
-    interval: key(Millis, `Pause between two checks of an idle connection. Default ${defaults.health.interval}.`),
-    timeout: key(Millis, `How long an answer may take. Default ${defaults.health.timeout}.`)
+    interval: key(Millis, `Time between two health checks of an idle connection. Default ${defaults.health.interval}.`),
+    timeout: key(Millis, `Time limit for the response to a health check. Default ${defaults.health.timeout}.`)
   })
 )
 
@@ -159,58 +162,67 @@ export const Health = Schema.Union(
 export const OAuth = Schema.Union(
   Schema.Boolean,
   Schema.Struct({
-    clientId: key(TextInput, "The id of a client that was registered by hand."),
-    clientSecret: key(TextInput, "Its secret."),
-    scope: key(Name, "What to ask for, separated by spaces."),
+    clientId: key(TextInput, "The id of a client that is registered with the authorization server."),
+    clientSecret: key(TextInput, "The secret of the client."),
+    scope: key(Name, "The scopes to request, separated by spaces."),
     redirectUri: key(
       HttpUrl,
-      "Where the browser comes back to. Default http://127.0.0.1:<callbackPort>/mcp/oauth/callback."
+      "The redirect URI of the login. Default http://127.0.0.1:<callbackPort>/mcp/oauth/callback."
     ),
     callbackPort: key(Port, `The port of the callback listener. Default ${defaults.callbackPort}.`),
-    clientMetadataUrl: key(HttpUrl, "A client ID metadata document."),
+    clientMetadataUrl: key(HttpUrl, "The URL of a client ID metadata document."),
     authorizationUrl: key(
       HttpUrl,
-      "The login page, for servers that publish no metadata. Beside a secret or a key, it is used whatever is published."
+      "The authorization endpoint, for servers that publish no metadata. With a client secret or private key, it is always used."
     ),
     tokenUrl: key(
       HttpUrl,
-      "The token endpoint, for servers that publish no metadata. Beside a secret or a key, it is used whatever is published."
+      "The token endpoint, for servers that publish no metadata. With a client secret or private key, it is always used."
     ),
     issuer: key(
       HttpUrl,
-      'The issuer identifier of the authorization server; any other is rejected. Default: the published one, else the origin of "authorizationUrl".'
+      'The issuer identifier of the authorization server; any other issuer is rejected. Default: the published issuer, or the origin of "authorizationUrl".'
     ),
     assumePkce: key(
       Schema.Boolean,
-      "Log in although the published metadata does not mention PKCE with S256. Default false."
+      "Allow a login although the published metadata does not list PKCE with S256. Default false."
     ),
     grant: key(
       Schema.Literal("authorization_code", "client_credentials"),
-      'How a token is got: by a person, or by the client itself. Default "authorization_code".'
+      'The grant type: a login by a person, or the credentials of the client. Default "authorization_code".'
     ),
-    privateKeyPem: key(TextInput, "The key of a client that signs its requests."),
-    alg: key(Name, "The algorithm that it signs with. Default: the usual one for the key.")
+    privateKeyPem: key(TextInput, "The private key of a client that authenticates with signed assertions, as PEM."),
+    alg: key(Name, "The signature algorithm. Default: derived from the key.")
   })
 )
 
 /** Keys of both kinds that `defaults` may set for all servers. */
 const shared = {
-  timeout: key(Timeout, "Limits for connecting, listing and calling: one duration, or one for each."),
-  restart: key(Restart, "When a server that went away is started again."),
-  health: key(Health, "How an idle connection is checked, or false."),
-  protocol: key(Schema.Literal("auto", "legacy", "2026-07-28"), 'The protocol revision. Default "auto".'),
-  inheritEnv: key(Schema.Boolean, "Local: hand on the whole environment instead of an allow-list. Default false."),
-  lazy: key(Schema.Boolean, "Start with the first call. Default false."),
-  idleStop: key(Millis, "A lazy server rests after this long without use. Default: never."),
-  concurrency: key(PositiveCount, "Calls at once; more wait in a queue. Default: no limit."),
+  timeout: key(Timeout, "Time limits for connecting, listing and calling: one duration for all three, or an object."),
+  restart: key(Restart, "When the supervisor restarts a server whose connection was lost or could not be opened."),
+  health: key(Health, "Health checks of an idle connection; false disables them."),
+  protocol: key(Schema.Literal("auto", "legacy", "2026-07-28"), 'The MCP protocol revision. Default "auto".'),
+  inheritEnv: key(
+    Schema.Boolean,
+    "Local servers: pass on the whole environment instead of an allow-list. Default false."
+  ),
+  lazy: key(Schema.Boolean, "Start the server with the first call. Default false."),
+  idleStop: key(Millis, "Stop a lazy server after this time without use. Default: never."),
+  concurrency: key(
+    PositiveCount,
+    "Maximum number of concurrent calls; further calls wait in a queue. Default: no limit."
+  ),
   replace: key(
     Schema.Literal("overlap", "stop-first"),
-    'Whether a changed server starts beside the old one. Default "overlap", "stop-first" for exclusive ones.'
+    'How a server with a changed config is replaced: the new connection is opened before ("overlap") or after ("stop-first") the old one is closed. Default "overlap"; "stop-first" if "exclusive" is set.'
   ),
-  catalogTtl: key(Millis, `Lists are fetched again after this. Default ${defaults.catalogTtl}.`),
+  catalogTtl: key(
+    Millis,
+    `Time after which lists are fetched again, unless the server sends a time of its own. Default ${defaults.catalogTtl}.`
+  ),
   listBudget: key(
     PositiveCount,
-    `Bytes that all lists of the server may have together, with 32 for each value and key; a server that sends more fails. Default ${defaults.listBudget}.`
+    `Maximum size of all lists of the server together, in bytes, counting 32 for each value and key; a server that sends more fails. Default ${defaults.listBudget}.`
   )
 }
 
@@ -218,24 +230,27 @@ const shared = {
 const sharedRemote = {
   privateNetwork: key(
     Schema.Boolean,
-    "The server's OAuth metadata may point to loopback or private addresses. Default false."
+    "Allow the OAuth metadata of the server to refer to loopback and private addresses. Default false."
   )
 }
 
 const common = {
   ...shared,
-  enabled: key(Schema.Boolean, "Whether the server runs. Default true."),
-  disabled: key(Schema.Boolean, 'The opposite of "enabled", as some clients spell it.'),
-  required: key(Schema.Boolean, "The server must connect. Default false."),
-  exclusive: key(Schema.Boolean, "Callers never share an instance. Default false."),
+  enabled: key(Schema.Boolean, "Whether the server is run. Default true."),
+  disabled: key(Schema.Boolean, 'The opposite of "enabled", as other clients spell it.'),
+  required: key(
+    Schema.Boolean,
+    "Whether the library call awaitSettled fails if this server is not usable. Default false."
+  ),
+  exclusive: key(Schema.Boolean, 'Makes "stop-first" the default of "replace". Default false.'),
   tools: key(
     Schema.Record({ key: Schema.String, value: Schema.Boolean }).annotations({
       description: "an object of patterns and booleans"
     }),
-    "Patterns on the server's own tool names: true offers, false hides, the last match wins."
+    "Patterns for the server's own tool names: true shows a tool, false hides it; the last match wins."
   ),
-  roots: key(Schema.Array(Name), "Directories the server is told about. Default: the working directory."),
-  secrets: key(Schema.Array(TextInput), "Further texts to hide wherever they appear.")
+  roots: key(Schema.Array(Name), "Directories that the server gets as MCP roots. Default: the working directory."),
+  secrets: key(Schema.Array(TextInput), "Further values to hide in all texts.")
 }
 
 const isProgram = (text: Text): boolean => reveal(text).trim() !== ""
@@ -254,12 +269,14 @@ const Command = Schema.Union(
  * @category inputs
  */
 export const Local = Schema.Struct({
-  type: key(Schema.Literal("local", "stdio"), "A server that is started as a process."),
-  command: Schema.propertySignature(Command).annotations({ description: "The program, or program and arguments." }),
-  args: key(Schema.Array(TextInput), "Further arguments."),
+  type: key(Schema.Literal("local", "stdio"), "A local server, run as a process."),
+  command: Schema.propertySignature(Command).annotations({
+    description: "The program, or an array of the program and its arguments."
+  }),
+  args: key(Schema.Array(TextInput), "Further arguments of the program."),
   environment: key(TextRecord, "Environment variables of the process."),
-  env: key(TextRecord, 'The same as "environment".'),
-  cwd: key(Name, "Working directory of the process. Default: depends on the layer that sets the command."),
+  env: key(TextRecord, 'Another spelling of "environment".'),
+  cwd: key(Name, "The working directory of the process. Default: depends on the layer that sets the command."),
   ...common
 }).annotations({ identifier: "LocalServer" })
 
@@ -272,12 +289,12 @@ export const Local = Schema.Struct({
 export const Remote = Schema.Struct({
   type: key(
     Schema.Literal("remote", "http", "streamable-http", "sse"),
-    'A server that is reached over HTTP. "remote" tries streamable HTTP, then SSE; the others do not fall back.'
+    'A remote server, reached over HTTP. "remote" tries streamable HTTP, then SSE; the other types do not fall back.'
   ),
-  url: Schema.propertySignature(HttpUrl).annotations({ description: "The address of its MCP endpoint." }),
-  headers: key(Headers, "Headers sent with every request."),
-  oauth: key(OAuth, "Login: automatic unless false; an object for what cannot be found out automatically."),
-  caFile: key(Name, "A file with the certificate authorities to trust for this server."),
+  url: Schema.propertySignature(HttpUrl).annotations({ description: "The URL of the MCP endpoint." }),
+  headers: key(Headers, "Headers of every request to the server."),
+  oauth: key(OAuth, "OAuth: automatic by default; false disables it; an object sets what cannot be discovered."),
+  caFile: key(Name, "A PEM file with further certificate authorities to trust for this server."),
   ...sharedRemote,
   ...common
 }).annotations({ identifier: "RemoteServer" })
@@ -289,7 +306,7 @@ export const Remote = Schema.Struct({
  * @category inputs
  */
 export const Switch = Schema.Struct({
-  enabled: Schema.propertySignature(Schema.Boolean).annotations({ description: "On or off." })
+  enabled: Schema.propertySignature(Schema.Boolean).annotations({ description: "Whether the server is run." })
 }).annotations({ identifier: "Switch" })
 
 /**
