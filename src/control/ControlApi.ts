@@ -61,7 +61,7 @@ const servers = HttpApiGroup.make("mcp")
     HttpApiEndpoint.post("disable")`/mcp/${name}/disable`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound)
   )
   .add(HttpApiEndpoint.del("remove")`/mcp/${name}`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound))
-  .annotate(OpenApi.Description, "Servers and the commands that move them.")
+  .annotate(OpenApi.Description, "Servers, and commands that connect, disconnect and change them.")
 
 const auth = HttpApiGroup.make("auth")
   .add(HttpApiEndpoint.post("start")`/mcp/${name}/auth`.addSuccess(Payload.LoginStarted).addError(LoginError))
@@ -73,7 +73,7 @@ const auth = HttpApiGroup.make("auth")
   )
   .add(HttpApiEndpoint.del("forget")`/mcp/${name}/auth`.addSuccess(ServerStatus).addError(ControlError.ServerNotFound))
   .add(HttpApiEndpoint.get("list", "/auth").addSuccess(Schema.Array(Payload.Login)))
-  .annotate(OpenApi.Description, "Logging in to servers, and out again.")
+  .annotate(OpenApi.Description, "Logins to servers.")
 
 const snapshots = HttpApiGroup.make("servers")
   .add(HttpApiEndpoint.get("list", "/servers").addSuccess(Schema.Array(ServerSnapshot)))
@@ -84,10 +84,10 @@ const snapshots = HttpApiGroup.make("servers")
       .addError(ControlError.ServerNotFound)
       .annotate(
         OpenApi.Description,
-        'The lines that are kept, oldest first. With "Accept: text/event-stream": the same as events named "log", then each new line.'
+        'Returns the stored log lines, oldest first. With "Accept: text/event-stream", sends the stored lines and then each new line as an event named "log".'
       )
   )
-  .annotate(OpenApi.Description, "Everything that is known about servers.")
+  .annotate(OpenApi.Description, "Snapshots and logs of servers.")
 
 const catalog = HttpApiGroup.make("catalog")
   .add(HttpApiEndpoint.get("tools", "/tools").setUrlParams(Payload.ForAgent).addSuccess(Schema.Array(Protocol.Tool)))
@@ -98,7 +98,7 @@ const catalog = HttpApiGroup.make("catalog")
       .addError(CallError)
       .annotate(
         OpenApi.Description,
-        'Calls a tool. With "Accept: text/event-stream": events named "progress" for each report of the server, then one named "result" or "error" whose data is what the answer would have been.'
+        'Calls a tool. With "Accept: text/event-stream", sends an event named "progress" for progress notifications of the server, then one event named "result" or "error". Its data is the body of the response without a stream.'
       )
   )
   .add(
@@ -126,7 +126,7 @@ const catalog = HttpApiGroup.make("catalog")
       .addSuccess(Protocol.GetPromptResult)
       .addError(ReadError)
   )
-  .annotate(OpenApi.Description, "What servers offer, and using it.")
+  .annotate(OpenApi.Description, "Tools, resources and prompts of the servers.")
 
 const config = HttpApiGroup.make("config")
   .add(HttpApiEndpoint.post("reload", "/reload").addSuccess(Plan))
@@ -148,7 +148,7 @@ const system = HttpApiGroup.make("system")
       .addSuccess(EventStream)
       .annotate(
         OpenApi.Description,
-        'Server-sent events from now on, or after the "Last-Event-ID" that is sent. Ids are "<epoch>-<seq>".'
+        'Sends new events as server-sent events. With "Last-Event-ID", sends the events after that id first. Ids have the form "<epoch>-<seq>".'
       )
   )
   .add(HttpApiEndpoint.get("health", "/health").addSuccess(Payload.Health))
@@ -178,7 +178,7 @@ export const ControlApi = HttpApi.make("mcp-supervisor")
     OpenApi.annotations({
       title: "mcp-supervisor",
       version,
-      description: "Controls a running supervisor. Every request carries the token of the file `control-token`.",
+      description: "Controls a running supervisor. Every request must carry the token of the file `control-token`.",
       license: { name: "MIT" },
       transform: finished
     })

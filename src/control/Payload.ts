@@ -21,7 +21,7 @@ export const Statuses = Schema.Record({ key: Schema.String, value: ServerStatus 
 
 const Entry = Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
   identifier: "ServerEntry",
-  description: "an entry of a config file, in any of the spellings"
+  description: "a server entry as in a config file, in any supported spelling"
 })
 
 /**
