@@ -37,11 +37,19 @@ for (const file of Object.values(bin)) {
   )
 }
 
-const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8")
+const pages = ["README.md", "docs/embedding.md"].map((page) =>
+  readFileSync(new URL(`../${page}`, import.meta.url), "utf8")
+)
 const viteNode = fileURLToPath(new URL("../node_modules/vite-node/vite-node.mjs", import.meta.url))
 const stateDir = mkdtempSync(join(tmpdir(), "mcp-supervisor-"))
 try {
-  for (const example of [["examples/session.mjs"], ["examples/pure-core.mjs"], [viteNode, "examples/embed.ts"]]) {
+  const examples = [
+    ["examples/quickstart.mjs"],
+    ["examples/session.mjs"],
+    ["examples/pure-core.mjs"],
+    [viteNode, "examples/embed.ts"]
+  ]
+  for (const example of examples) {
     const source = readFileSync(new URL(`../${example.at(-1)}`, import.meta.url), "utf8")
     const env = { ...process.env, MCP_SUPERVISOR_STATE_DIR: stateDir }
     const printed = execFileSync(process.execPath, example, {
@@ -49,8 +57,9 @@ try {
       env,
       stdio: ["ignore", "pipe", "ignore"]
     })
-    assert.ok(readme.includes(source), `the README does not show ${example.at(-1)}`)
-    assert.ok(readme.includes(printed), `the README does not show what ${example.at(-1)} prints:\n${printed}`)
+    const page = pages.find((text) => text.includes(source))
+    assert.ok(page !== undefined, `neither the README nor docs/embedding.md shows ${example.at(-1)}`)
+    assert.ok(page.includes(printed), `the page with ${example.at(-1)} does not show what it prints:\n${printed}`)
   }
 } finally {
   rmSync(stateDir, { recursive: true, force: true })

@@ -12,8 +12,19 @@ interface Manifest {
 describe("the README", () => {
   const readme = read("README.md")
 
-  it("shows the examples as they are", () => {
-    for (const example of ["examples/session.mjs", "examples/pure-core.mjs"]) assert.include(readme, read(example))
+  it("shows the examples as they are, itself or on the page about embedding", () => {
+    assert.include(readme, read("examples/quickstart.mjs"))
+    const embedding = read("docs/embedding.md")
+    for (const example of ["embed.ts", "session.mjs", "pure-core.mjs"]) {
+      assert.include(embedding, read(`examples/${example}`))
+    }
+  })
+
+  it("has an index of all pages", () => {
+    const index = read("docs/README.md")
+    for (const page of readdirSync(new URL("docs/", root))) {
+      if (page.endsWith(".md") && page !== "README.md") assert.include(index, `](${page})`)
+    }
   })
 
   it("gives a reason for every dependency", () => {
