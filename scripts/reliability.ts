@@ -32,16 +32,16 @@ const seconds = (ms: number) => `${ms / 1000} s`
 
 export const guarantees: ReadonlyArray<Guarantee> = [
   {
-    text: "A server that misbehaves affects only itself: its status and errors are typed, other servers answer, nothing of it is left.",
+    text: "A misbehaving server affects only itself: its status and errors are typed, other servers respond, and nothing of it is left behind.",
     campaigns: ["hostile"],
     tests: ["test/live/hostileLibrary.test.ts", "test/live/hostileDaemon.test.ts", "test/hostile/modes.ts"],
-    checked: `every mode over every transport, in the library and in the daemon, with its small size. CI machines are busy: a call to the good server may take ${seconds(ci.catalogue.goodMs)}, the shutdown ${seconds(ci.catalogue.closeMs)}.`
+    checked: `every mode over every transport, in the library and in the daemon, in its small size. CI machines are busy, so the limits are wider: a call to a correct server may take ${seconds(ci.catalogue.goodMs)}, the shutdown ${seconds(ci.catalogue.closeMs)}.`
   },
   {
-    text: "During any flood of one server, a call to another answers within 250 ms or 3 times its quiet p99, a stop stays within the shutdown budget, and the supervisor below 300 MB.",
+    text: "During any flood by one server, a call to another server returns within 250 ms or 3 times its p99 without load, a stop stays within the shutdown budget, and the supervisor stays below 300 MB.",
     campaigns: ["floods"],
     tests: ["test/live/floods.test.ts", "test/live/hostileLibrary.test.ts", "test/live/hostileDaemon.test.ts"],
-    checked: `CI machines are busy, so times there only tell "blocked" from "not blocked"; \`npm run break\` measures them. The first has several floods at once: calls within 2 s, an end within 5 s, 300 MB. The others have every flood of the catalogue, six at once and all one after the other in one supervisor: 99 of 100 calls within ${seconds(ci.floods.goodMs)}, a stop and the shutdown within ${seconds(ci.floods.stopMs)}, ${ci.floods.megabytes} MB.`
+    checked: `CI machines are busy, so the time limits there only distinguish "blocked" from "not blocked"; \`npm run break\` measures exact times. The first test runs several floods at once: calls within 2 s, shutdown within 5 s, 300 MB. The others run every flood of the catalogue, six at once and all in sequence in one supervisor: 99 of 100 calls within ${seconds(ci.floods.goodMs)}, a stop and the shutdown within ${seconds(ci.floods.stopMs)}, ${ci.floods.megabytes} MB.`
   },
   {
     text: "After `kill -9` of the daemon or of a program with a supervisor, none of its processes is left after 3 s without a further command, no file is corrupt, and the next start works.",
@@ -49,42 +49,42 @@ export const guarantees: ReadonlyArray<Guarantee> = [
     tests: ["test/live/alone/guard.test.ts", "test/live/campaigns.test.ts", "test/live/childLedger.test.ts"]
   },
   {
-    text: "Every call settles with its own answer or a typed error, also while servers are killed, and what was answered was executed exactly once.",
+    text: "Every call settles with its own result or a typed error, even while servers are killed, and every call with a result was executed exactly once.",
     campaigns: ["load"],
     tests: ["test/live/campaigns.test.ts", "test/laws/simulation/simulation.test.ts"]
   },
   {
-    text: "An interrupted call returns at once, and the server hears exactly one cancel for each call it has seen.",
+    text: "An interrupted call returns at once, and the server receives exactly one cancellation for each call it has received.",
     campaigns: ["interrupts"],
     tests: ["test/live/campaigns.test.ts"]
   },
   {
-    text: "However a config file is written, no call is lost, no server is restarted that did not change, and the last edit is applied.",
+    text: "However a config file is written, no call is lost, no unchanged server is restarted, and the last edit is applied.",
     campaigns: ["config-churn"],
     tests: ["test/live/campaigns.test.ts", "test/live/configWatch.test.ts"]
   },
   {
-    text: "Any request to the API gets an answer: no 500, every error in the documented shape, no descriptor left open.",
+    text: "Every request to the API gets a response: no status 500, every error in the documented form, no descriptor left open.",
     campaigns: ["api-fuzz"],
     tests: ["test/live/campaigns.test.ts", "test/live/controlStrangers.test.ts"]
   },
   {
-    text: "Any command line ends with an exit code from 0 to 3, prints valid JSON with `--json`, says on stderr why it failed, and never a stack trace.",
+    text: "Every command line ends with an exit code from 0 to 3, prints valid JSON with `--json`, reports errors on stderr, and never prints a stack trace.",
     campaigns: ["cli-fuzz"],
     tests: ["test/live/campaigns.test.ts"]
   },
   {
-    text: "A signal at any moment ends any command in order within 5 s, a second one at once, with exit code 130, 143 or 129, and leaves no process.",
+    text: "A signal at any time ends any command in order within 5 s, a second signal ends it at once. The exit code is 130, 143 or 129, and no process is left behind.",
     campaigns: ["signals"],
     tests: ["test/live/campaigns.test.ts", "test/live/hostSignals.test.ts"]
   },
   {
-    text: "Memory, descriptors and fibers do not grow with time.",
+    text: "Memory, descriptors and fibers do not grow over time.",
     campaigns: ["soak"],
     tests: ["test/live/supervisionLeaks.test.ts"]
   },
   {
-    text: "The supervisor keeps its laws in every simulated history, recovers, and leaves nothing behind.",
+    text: "In every simulated history the supervisor obeys its laws, recovers, and leaves nothing behind after a shutdown.",
     campaigns: [],
     tests: ["test/laws/simulation/simulation.test.ts", "test/laws/lifecycle.test.ts"]
   }
@@ -142,7 +142,7 @@ export const reliabilityPage = (): string => {
   })
   return `# Reliability
 
-What holds whatever happens, how it is tested, and what was measured. \`npm run generate\` writes this page from
+This page lists the guarantees, the tests of each, and measured figures. \`npm run generate\` writes it from
 [reliability.json](reliability.json), which \`npm run break -- --size large --record\` and \`npm run soak -- --record\` write.
 
 | Guarantee | Tested on every change by | Figures |
@@ -153,15 +153,15 @@ Measured on: ${machine}.
 
 ## Programs
 
-- \`npm run break\` runs the campaigns: they attack a supervisor with chance that \`--seed\` decides. \`--only NAME\` runs one,
-  \`--size large\` is the long form, \`--seconds N\` limits the time of each. A guarantee that does not hold, or a campaign that
-  does not end, makes it exit with 1 and print the command that does the same again. CI runs the small size of each; floods and
-  the catalogue have tests of their own there.
-- \`npm run soak -- --minutes N\` keeps a supervisor under calls, kills and config changes, draws memory, descriptors, fibers and
-  events as an SVG, and says whether memory grows.
+- \`npm run break\` runs the campaigns, which attack a supervisor with random actions that depend on \`--seed\`. \`--only NAME\` runs
+  one campaign, \`--size large\` runs the long form, and \`--seconds N\` limits the time of each campaign. If a guarantee does not hold,
+  or a campaign does not end, the program exits with code 1 and prints the command that reproduces the failure. CI runs the small
+  size of each campaign; floods and the catalogue have their own tests there.
+- \`npm run soak -- --minutes N\` runs a supervisor under calls, kills and config changes, draws memory, descriptors, fibers and
+  events as an SVG, and reports whether memory grows.
 - \`npm run simulate\` runs histories of a whole supervisor in virtual time; see [testing](testing.md#a-simulation).
-- The [catalogue of misbehaviours](../test/hostile/modes.ts) has one row for each way in which a server can be broken or
-  hostile, with the outcome that is expected of it. \`npm run break -- --only hostile --size large\` also runs those of its
-  messages and lists that have a large size in that size, one by one.
+- The [catalogue of misbehaviours](../test/hostile/modes.ts) has one row for each kind of broken or hostile server, with the expected
+  outcome. \`npm run break -- --only hostile --size large\` also runs the messages and lists that have a large size in that size, one
+  by one.
 `
 }

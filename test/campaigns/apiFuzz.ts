@@ -208,7 +208,7 @@ const spareFiles = 3
 export const apiFuzz: Campaign = {
   name: "api-fuzz",
   guarantee:
-    "Any request to the API gets an answer; none is a 500, every error has the documented shape, and no descriptor is left open.",
+    "Every request to the API gets a response: no status 500, every error in the documented form, no descriptor left open.",
   run: async ({ isOver, random, size }) => {
     const total = size === "large" ? 10_000 : 600
     const mark = newMark()

@@ -52,7 +52,7 @@ const isJson = (text: string) => {
 export const cliFuzz: Campaign = {
   name: "cli-fuzz",
   guarantee:
-    "Any command line ends with an exit code from 0 to 3, prints valid JSON with --json, says on stderr why it failed and nothing else on stdout, and never a stack trace.",
+    "Every command line ends with an exit code from 0 to 3, prints valid JSON with --json, reports errors on stderr and nothing else on stdout, and never prints a stack trace.",
   run: async ({ isOver, log, random, size }) => {
     const total = size === "large" ? 300 : 24
     const mark = newMark()

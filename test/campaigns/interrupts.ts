@@ -20,7 +20,8 @@ const atOnceMs = 1_000
 
 export const interrupts: Campaign = {
   name: "interrupts",
-  guarantee: "An interrupted call returns at once, and the server hears exactly one cancel for each call it has seen.",
+  guarantee:
+    "An interrupted call returns at once, and the server receives exactly one cancellation for each call it has received.",
   run: async ({ random, size }) => {
     const total = size === "large" ? 10_000 : 1_000
     const gatedTotal = Math.min(total, 900)

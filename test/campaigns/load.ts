@@ -30,7 +30,7 @@ const readJournals = (directory: string): ReadonlyMap<string, number> => {
 export const load: Campaign = {
   name: "load",
   guarantee:
-    "Under load and kills, every call settles with its own answer or a typed error, and what was answered was executed exactly once.",
+    "Under load and kills, every call settles with its own result or a typed error, and every call with a result was executed exactly once.",
   run: async ({ random, seconds, size }) => {
     const mark = newMark()
     const servers = size === "large" ? 50 : 6
