@@ -1,13 +1,13 @@
 /**
- * Many servers that fail at the same time: how long the event loop does not turn meanwhile.
+ * Many servers: how long the event loop does not turn while all of them fail, and what a change of one of them costs.
  */
 import { start } from "./child.js"
 import { dist, effort } from "./options.js"
 import type { Row, Section } from "./report.js"
 
-const { count, rounds } = effort.manyServers
+const { changes, count, few, rounds } = effort.manyServers
 
-const targets = { turn: 50 }
+const targets = { turn: 50, change: 2 }
 
 const measure = async (kind: "refused" | "missing", server: string): Promise<ReadonlyArray<Row>> => {
   const figures: Array<number> = []
@@ -20,10 +20,38 @@ const measure = async (kind: "refused" | "missing", server: string): Promise<Rea
   return [{ server, measure, unit: "ms", better: "less", who: "supervisor", figures, target: { figure: targets.turn } }]
 }
 
+/** What one more server costs among many, beside what it costs among few. */
+const measureChange = async (): Promise<ReadonlyArray<Row>> => {
+  const figures: Array<number> = []
+  const amongFew: Array<number> = []
+  const round = async (count: number, into: Array<number>) => {
+    const child = await start("contenders/oneServer.mjs", [dist, String(count), String(changes)])
+    into.push((child.first as { readonly typical: number }).typical)
+    await child.end()
+  }
+  for (let each = 0; each < rounds; each += 1) {
+    await round(few, amongFew)
+    await round(count, figures)
+  }
+  return [
+    {
+      server: "disabled",
+      measure: `add and remove one among ${count}`,
+      unit: "µs",
+      better: "less",
+      who: "supervisor",
+      figures,
+      than: { who: `among ${few}`, figures: amongFew },
+      target: { ratio: targets.change }
+    }
+  ]
+}
+
 export const manyServers: Section = {
   name: "many servers",
   parts: [
     { name: "HTTP, refused", measure: () => measure("refused", "HTTP, refused") },
-    { name: "stdio, no such command", measure: () => measure("missing", "stdio, no such command") }
+    { name: "stdio, no such command", measure: () => measure("missing", "stdio, no such command") },
+    { name: "one of many", measure: measureChange }
   ]
 }

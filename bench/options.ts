@@ -25,7 +25,7 @@ export const effort = options.quick
       recovery: { rounds: 3 },
       memory: { rounds: 1, connections: 50 },
       config: { rounds: 3 },
-      manyServers: { rounds: 1, count: 2000 },
+      manyServers: { rounds: 1, count: 2000, few: 10, changes: 300 },
       program: { rounds: 7, requests: 100, calls: 1600 }
     }
   : {
@@ -35,7 +35,7 @@ export const effort = options.quick
       recovery: { rounds: 7 },
       memory: { rounds: 2, connections: 100 },
       config: { rounds: 7 },
-      manyServers: { rounds: 3, count: 2000 },
+      manyServers: { rounds: 3, count: 2000, few: 10, changes: 300 },
       program: { rounds: 15, requests: 300, calls: 8000 }
     }
 

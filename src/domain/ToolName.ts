@@ -61,13 +61,19 @@ export const ofManagement = (tool: string): string => plain({ server: management
  */
 export const namer = (configured: Iterable<string>): ((ref: Ref) => string) => {
   const servers = new Set(configured)
-  const isOther = (server: string, { server: own }: Ref) =>
-    server === managementPrefix || (server !== own && servers.has(server))
-  return (ref) => {
-    const name = plain(ref)
-    const ambiguous = beginnings(name).some((beginning) => isOther(beginning, ref))
-    return valid.test(name) && !ambiguous && !hashSuffix.test(name) ? name : hashed(ref)
-  }
+  return (ref) => nameAmong(servers, ref)
+}
+
+/**
+ * The same for one tool. For a set of servers that changes, this asks it as it is now.
+ *
+ * @since 0.1.0
+ * @category naming
+ */
+export const nameAmong = (configured: Pick<ReadonlySet<string>, "has">, ref: Ref): string => {
+  const name = plain(ref)
+  const isOther = (server: string) => server === managementPrefix || (server !== ref.server && configured.has(server))
+  return valid.test(name) && !beginnings(name).some(isOther) && !hashSuffix.test(name) ? name : hashed(ref)
 }
 
 /**

@@ -16,6 +16,13 @@ export interface CatalogBook {
   /** What names and filters depend on has changed. */
   readonly configure: (rules: Rules) => void
   /**
+   * There is one more server, behind all others. Gives those of which something else is to be said now. The cost depends on its
+   * lists and on those in which it gives tools another name, not on how many other servers there are.
+   */
+  readonly admit: (server: string) => ReadonlyArray<string>
+  /** A server is gone. Answer and cost are those of `admit`. */
+  readonly dismiss: (server: string) => ReadonlyArray<string>
+  /**
    * What these servers list may have changed. Gives those of which something else is to be said now. The cost depends on
    * their lists, not on how many other servers there are.
    */
@@ -33,7 +40,8 @@ type Merge = ReturnType<typeof Catalog.merger>
 
 /** What one agent sees, and of which sources. */
 interface View {
-  readonly merge: Merge
+  /** Absent until the agent asks. */
+  merge: Merge | undefined
   sources: ReadonlyArray<Catalog.Source> | undefined
   catalog: Catalog.Catalog
 }
@@ -45,11 +53,9 @@ export const make = (options: {
   readonly allSources: () => ReadonlyArray<Catalog.Source>
   readonly onChange: (changes: ReadonlyArray<Catalog.Change>, revision: number) => void
 }): CatalogBook => {
-  let rules: Rules = { configured: [], tools: {}, agents: new Map() }
+  let rules: Omit<Rules, "configured"> = { tools: {}, agents: new Map() }
   let assembly = Catalog.assembly({ configured: [] })
-  /** What is listed now, by server. */
-  let sources = new Map<string, Catalog.Source>()
-  /** The same in the order of the servers; absent until an agent asks for it. */
+  /** What is listed now, in the order of the servers; absent until an agent asks for it. */
   let ordered: ReadonlyArray<Catalog.Source> | undefined
   let agents = new Map<string, View>()
   /** The newest of all catalogs, everybody's and the agents'. */
@@ -68,9 +74,9 @@ export const make = (options: {
     | undefined
 
   const mergerFor = (agent?: ToolName.Globs) =>
-    Catalog.merger({ configured: rules.configured, global: rules.tools, agent })
+    Catalog.merger({ configured: assembly.configured, global: rules.tools, agent })
 
-  const inOrder = () => (ordered ??= rules.configured.flatMap((server) => sources.get(server) ?? []))
+  const inOrder = () => (ordered ??= [...assembly.configured].flatMap((server) => assembly.source(server) ?? []))
 
   const tell = (before: Catalog.Catalog, after: Catalog.Catalog) => {
     if (Catalog.same(before, after)) return
@@ -80,16 +86,29 @@ export const make = (options: {
     options.onChange(Catalog.changes(before, after), revision)
   }
 
+  /** The names of tools may be others in every view, also where everybody sees none of them. */
+  const renamed = ({ after, before, remarked }: Catalog.Replaced) => {
+    for (const view of agents.values()) {
+      view.merge = undefined
+      view.sources = undefined
+    }
+    known = undefined
+    ordered = undefined
+    tell(before, after)
+    return remarked
+  }
+
   return {
     current,
     forAgent: (agent) => {
       const globs = agent === undefined ? undefined : rules.agents.get(agent)
       if (agent === undefined || globs === undefined) return current.get()
-      const view = agents.get(agent) ?? { merge: mergerFor(globs), sources: undefined, catalog: Catalog.empty }
+      const view = agents.get(agent) ?? { merge: undefined, sources: undefined, catalog: Catalog.empty }
       agents.set(agent, view)
       if (view.sources !== inOrder()) {
         view.sources = inOrder()
         const isBehind = view.catalog.revision < currentRevision
+        view.merge ??= mergerFor(globs)
         const merged = view.merge(view.sources, isBehind ? currentRevision : revision + 1).catalog
         if (!Catalog.same(view.catalog, merged)) view.catalog = merged
         revision = Math.max(revision, view.catalog.revision)
@@ -105,38 +124,30 @@ export const make = (options: {
       return known.catalog
     },
     diagnosticsOf: (server) => assembly.diagnosticsOf(server),
-    configure: (next) => {
+    configure: ({ configured, ...next }) => {
       const before = current.get()
       rules = next
       agents = new Map(
         [...agents].flatMap(([agent, { catalog }]) => {
           const globs = next.agents.get(agent)
-          return globs === undefined ? [] : [[agent, { merge: mergerFor(globs), sources: undefined, catalog }]]
+          return globs === undefined ? [] : [[agent, { merge: undefined, sources: undefined, catalog }]]
         })
       )
       known = undefined
-      sources = new Map(
-        next.configured.flatMap((server) => {
-          const source = options.source(server)
-          return source === undefined ? [] : [[server, source]]
-        })
-      )
       ordered = undefined
-      assembly = Catalog.assembly({ configured: next.configured, global: next.tools })
-      assembly.replace(sources)
+      assembly = Catalog.assembly({ configured, global: next.tools })
+      assembly.replace(new Map(configured.map((server) => [server, options.source(server)])))
       tell(before, assembly.catalog(revision + 1))
     },
+    admit: (server) => renamed(assembly.admit(server, options.source(server))),
+    dismiss: (server) => renamed(assembly.dismiss(server)),
     update: (servers) => {
       const changed = new Map<string, Catalog.Source | undefined>()
       for (const server of servers) {
         const source = options.source(server)
-        if (!isSame(sources.get(server), source)) changed.set(server, source)
+        if (!isSame(assembly.source(server), source)) changed.set(server, source)
       }
       if (changed.size === 0) return []
-      for (const [server, source] of changed) {
-        if (source === undefined) sources.delete(server)
-        else sources.set(server, source)
-      }
       ordered = undefined
       const { after, before, remarked } = assembly.replace(changed)
       tell(before, after)

@@ -43,7 +43,7 @@ export const make = (
     const running = roster.definitions
 
     /** Puts the servers in their order, names and filters in force, and starts what is new. */
-    const arrange = (names: Iterable<string>, added: ReadonlyArray<Member> = []): Effect.Effect<void> =>
+    const arrange = (names: Iterable<string>, added: ReadonlyArray<Member>): Effect.Effect<void> =>
       Effect.suspend(() => {
         const fresh = new Map(added.map((member) => [member.name, member]))
         roster.set(
@@ -185,7 +185,8 @@ export const make = (
         const definition = yield* Reconciler.define(name, config, wanted.defaults)
         if (roster.definition(name) !== undefined) return yield* new ServerExists({ server: name })
         const member = yield* actors.create(definition)
-        yield* arrange([...running().keys(), name], [member])
+        roster.add(member)
+        actors.start(member)
       })
 
     const remove = (name: string) =>
@@ -193,8 +194,8 @@ export const make = (
         if (roster.definition(name) === undefined) return Effect.fail(roster.notFound(name))
         const actor = roster.get(name)
         actors.retire(name)
-        const gone = actor === undefined ? Effect.void : actors.gone(actor)
-        return Effect.as(arrange([...running().keys()].filter((other) => other !== name)), gone)
+        roster.remove(name)
+        return Effect.succeed(actor === undefined ? Effect.void : actors.gone(actor))
       })
 
     return {

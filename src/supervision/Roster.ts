@@ -43,6 +43,9 @@ export interface Roster {
   readonly notFound: (name: string) => ServerNotFound
   /** Puts other servers, or the same in another order, in place of those there are. */
   readonly set: (members: ReadonlyArray<Member>, rules: Omit<CatalogBook.Rules, "configured">) => void
+  /** One more server, behind all others. */
+  readonly add: (member: Member) => void
+  readonly remove: (name: string) => void
   /** A server that was inactive has an actor from now on. */
   readonly activate: (actor: ServerActor) => void
   /** Another definition of a server that is inactive and stays so. */
@@ -56,17 +59,17 @@ export interface Roster {
 }
 
 export const make = (events: EventLog): Roster => {
-  let names: ReadonlyArray<string> = []
-  let toolName = ToolName.namer(names)
+  /** In the order of the servers. */
+  let names = new Set<string>()
   const actors = new Map<string, ServerActor>()
   const inactive = new Map<string, Definition>()
-  /** Servers that are being replaced. Events about what goes away with them need their config. */
+  /** Servers that are being replaced by others. Events about what goes away with them need their config. */
   let former: ReadonlyMap<string, ServerActor> = new Map()
   const configOf = (server: string) => (actors.get(server) ?? former.get(server))?.definition().config
   /** What was already told about each server of which there is something to tell. */
   const told = new Map<string, ReadonlySet<string>>()
   const shown = new Map<string, ServerSnapshot>()
-  const snapshots = Cell.derived<ReadonlyArray<ServerSnapshot>>(() => names.map((name) => shown.get(name)!))
+  const snapshots = Cell.derived<ReadonlyArray<ServerSnapshot>>(() => Array.from(names, (name) => shown.get(name)!))
   const settling = Settling.make()
 
   const catalog = CatalogBook.make({
@@ -113,6 +116,15 @@ export const make = (events: EventLog): Roster => {
 
   const showActor = (actor: ServerActor) => show(snapshotOf(actor, catalog.diagnosticsOf(actor.name)))
 
+  const showMember = (member: Member) => (isActor(member) ? showActor(member) : show(inactiveSnapshotOf(member)))
+
+  /** Of these servers something else is to be said. */
+  const showActors = (servers: ReadonlyArray<string>): boolean =>
+    servers
+      .flatMap((server) => actors.get(server) ?? [])
+      .map(showActor)
+      .includes(true)
+
   const forget = (name: string) => {
     shown.delete(name)
     told.delete(name)
@@ -121,25 +133,23 @@ export const make = (events: EventLog): Roster => {
 
   const definition = (name: string) => actors.get(name)?.definition() ?? inactive.get(name)
 
+  const put = (member: Member) => {
+    if (isActor(member)) actors.set(member.name, member)
+    else inactive.set(member.name, member)
+  }
+
   const set: Roster["set"] = (members, rules) => {
-    names = members.map(({ name }) => name)
-    toolName = ToolName.namer(names)
+    names = new Set(members.map(({ name }) => name))
     const counted = inactive.size
     former = new Map(actors)
     actors.clear()
     inactive.clear()
-    for (const member of members) {
-      if (isActor(member)) actors.set(member.name, member)
-      else inactive.set(member.name, member)
-    }
+    members.forEach(put)
     Metrics.count("disabled", inactive.size - counted)
-    for (const name of shown.keys()) if (!actors.has(name) && !inactive.has(name)) forget(name)
-    catalog.configure({ ...rules, configured: names })
+    for (const name of shown.keys()) if (!names.has(name)) forget(name)
+    catalog.configure({ ...rules, configured: [...names] })
     former = new Map()
-    for (const member of members) {
-      if (isActor(member)) showActor(member)
-      else show(inactiveSnapshotOf(member))
-    }
+    members.forEach(showMember)
     snapshots.touch()
   }
 
@@ -150,11 +160,30 @@ export const make = (events: EventLog): Roster => {
     get: (name) => actors.get(name),
     inactive: (name) => inactive.get(name),
     definition,
-    definitions: () => new Map(names.map((name) => [name, definition(name)!])),
+    definitions: () => new Map(Array.from(names, (name) => [name, definition(name)!])),
     actors: () => actors.values(),
-    toolName: (ref) => toolName(ref),
+    toolName: (ref) => ToolName.nameAmong(names, ref),
     notFound: (server) => new ServerNotFound({ server, nearest: nearest(server, names) }),
     set,
+    add: (member) => {
+      names.add(member.name)
+      put(member)
+      if (!isActor(member)) Metrics.count("disabled", 1)
+      const others = catalog.admit(member.name).filter((name) => name !== member.name)
+      showMember(member)
+      showActors(others)
+      snapshots.touch()
+    },
+    remove: (name) => {
+      // what goes away with it is told while its config is there
+      const others = catalog.dismiss(name)
+      names.delete(name)
+      actors.delete(name)
+      if (inactive.delete(name)) Metrics.count("disabled", -1)
+      forget(name)
+      showActors(others)
+      snapshots.touch()
+    },
     activate: (actor) => {
       if (inactive.delete(actor.name)) Metrics.count("disabled", -1)
       actors.set(actor.name, actor)
@@ -174,12 +203,10 @@ export const make = (events: EventLog): Roster => {
     changed: (actor) => {
       if (actors.get(actor.name) !== actor) return
       // what one server lists may take its name from a tool of another
-      const others = catalog
-        .update([actor.name])
-        .flatMap((name) => (name === actor.name ? [] : (actors.get(name) ?? [])))
-      if ([actor, ...others].map(showActor).includes(true)) snapshots.touch()
+      const others = catalog.update([actor.name]).filter((name) => name !== actor.name)
+      if (showActors([actor.name, ...others])) snapshots.touch()
     },
-    settling: (wanted) => settling.wait((wanted ?? names).flatMap((name) => shown.get(name) ?? [])),
+    settling: (wanted) => settling.wait([...(wanted ?? names)].flatMap((name) => shown.get(name) ?? [])),
     end: () => {
       set([], { tools: {}, agents: new Map() })
       snapshots.end()

@@ -178,6 +178,32 @@ describe("a catalog that is kept up to date", () => {
     fc.array(collidingSources, { minLength: 1, maxLength: 5 })
   )
 
+  /** An assembly after a change, against what mergers make of all servers before and after it. */
+  const agrees = (
+    assembly: Catalog.Assembly,
+    names: Iterable<string>,
+    replaced: Catalog.Replaced,
+    before: Catalog.Merged,
+    after: Catalog.Merged
+  ) => {
+    assert.deepStrictEqual(assembly.catalog(1), after.catalog)
+    assert.isTrue(Catalog.same(assembly.catalog(1), after.catalog))
+    assert.strictEqual(Catalog.same(replaced.before, replaced.after), Catalog.same(before.catalog, after.catalog))
+    assert.sameDeepMembers(
+      [...Catalog.changes(replaced.before, replaced.after)],
+      [...Catalog.changes(before.catalog, after.catalog)]
+    )
+    const remarked = new Set(replaced.remarked)
+    for (const name of names) {
+      const said = after.diagnostics.get(name) ?? []
+      assert.sameDeepMembers([...assembly.diagnosticsOf(name)], [...said])
+      const isOther =
+        JSON.stringify((before.diagnostics.get(name) ?? []).map(({ message }) => message).sort()) !==
+        JSON.stringify(said.map(({ message }) => message).sort())
+      if (isOther) assert.isTrue(remarked.has(name))
+    }
+  }
+
   it("one server at a time is what a merger makes of all of them, and so are the changes it tells", () =>
     fc.assert(
       fc.property(steps, globs, (steps, global) => {
@@ -194,31 +220,98 @@ describe("a catalog that is kept up to date", () => {
             if (source === undefined) present.delete(server)
             else present = new Map(present).set(server, source)
             const after = Catalog.merger({ configured: names, global })(inOrder([...present.values()]), 1)
-            const replaced = assembly.replace(new Map([[server, source]]))
-            assert.deepStrictEqual(assembly.catalog(1), after.catalog)
-            assert.isTrue(Catalog.same(assembly.catalog(1), after.catalog))
-            assert.strictEqual(
-              Catalog.same(replaced.before, replaced.after),
-              Catalog.same(before.catalog, after.catalog)
-            )
-            assert.sameDeepMembers(
-              [...Catalog.changes(replaced.before, replaced.after)],
-              [...Catalog.changes(before.catalog, after.catalog)]
-            )
-            const remarked = new Set(replaced.remarked)
-            for (const name of names) {
-              const said = after.diagnostics.get(name) ?? []
-              assert.sameDeepMembers([...assembly.diagnosticsOf(name)], [...said])
-              const isOther =
-                JSON.stringify((before.diagnostics.get(name) ?? []).map(({ message }) => message).sort()) !==
-                JSON.stringify(said.map(({ message }) => message).sort())
-              if (isOther) assert.isTrue(remarked.has(name))
-            }
+            agrees(assembly, names, assembly.replace(new Map([[server, source]])), before, after)
           }
         }
       }),
       runs(300)
     ))
+
+  /** Names that begin like others, so that one server renames the tools of another. */
+  const beginning = fc.constantFrom("a", "a_b", "a_b_c", "b", "a_", "_a", "supervisor", "s:", "s.", "x".repeat(70))
+  const listing = fc.oneof(
+    { weight: 3, arbitrary: listings },
+    fc
+      .subarray(["x", "b_x", "b_c_x", "c_x", "_x", "a_x", "//:$+.!.", "==^!|:@."])
+      .map((names) => ({ ...Catalog.noListings, tools: names.map((name) => ({ name, inputSchema: {} })) }))
+  )
+  const noPatterns: ToolName.Globs = {}
+  /** Few lists, so that a server comes back with the very same one. */
+  const changesOfServers = fc.array(listing, { minLength: 1, maxLength: 3 }).chain((lists) =>
+    fc.array(
+      fc.record({
+        server: beginning,
+        list: fc.option(fc.constantFrom(...lists), { nil: undefined }),
+        stays: fc.boolean()
+      }),
+      { maxLength: 20 }
+    )
+  )
+
+  it("is also what a merger makes of the servers after some were admitted and others dismissed", () =>
+    fc.assert(
+      fc.property(fc.uniqueArray(beginning, { maxLength: 3 }), changesOfServers, globs, (first, changes, global) => {
+        const assembly = Catalog.assembly({ configured: first, global })
+        const present = new Map<string, Catalog.Source | undefined>(first.map((server) => [server, undefined]))
+        const merged = () =>
+          Catalog.merger({ configured: present.keys(), global })(
+            [...present.values()].filter((source) => source !== undefined),
+            1
+          )
+        for (const { list, server, stays } of changes) {
+          const source = list && { server, listings: list, tools: noPatterns }
+          const before = merged()
+          const names = new Set([...present.keys(), server])
+          const isNew = !present.has(server)
+          if (isNew || stays) present.set(server, source)
+          else present.delete(server)
+          const replaced = isNew
+            ? assembly.admit(server, source)
+            : stays
+              ? assembly.replace(new Map([[server, source]]))
+              : assembly.dismiss(server)
+          agrees(assembly, names, replaced, before, merged())
+          assert.deepStrictEqual([...assembly.configured], [...present.keys()])
+          for (const [name, source] of present) assert.strictEqual(assembly.source(name), source)
+        }
+      }),
+      runs(1000)
+    ))
+
+  it("filters each of many servers by its own patterns, also when they come one after the other", () => {
+    const assembly = Catalog.assembly({ configured: [] })
+    const count = 1_100
+    const sourceOf = (index: number): Catalog.Source => ({
+      server: `s${index}`,
+      listings: {
+        ...Catalog.noListings,
+        tools: [`x${index}`, `y${index}`].map((name) => ({ name, inputSchema: {} }))
+      },
+      tools: { [`x${index}`]: false }
+    })
+    for (let index = 0; index < count; index++) assembly.admit(`s${index}`, sourceOf(index))
+    assert.deepStrictEqual(
+      assembly.catalog(1).tools.map(({ name }) => name),
+      Array.from({ length: count }, (_, index) => `s${index}_y${index}`)
+    )
+  })
+
+  it("looks at the servers that a new one or one that goes concerns, and at no others", () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `s${index}`)
+    const sourceOf = (server: string): Catalog.Source => ({
+      server,
+      listings: { ...Catalog.noListings, tools: [{ name: "a_x", inputSchema: {} }] },
+      tools: {}
+    })
+    const assembly = Catalog.assembly({ configured: names })
+    assembly.replace(new Map(names.map((name) => [name, sourceOf(name)])))
+    const seen = ({ after, before }: Catalog.Replaced) =>
+      [before, after].map(({ tools }) => tools.map(({ server }) => server))
+    assert.deepStrictEqual(seen(assembly.admit("new", sourceOf("new"))), [[], ["new"]])
+    assert.deepStrictEqual(seen(assembly.admit("s7_a", undefined)), [["s7"], ["s7"]])
+    assert.deepStrictEqual(seen(assembly.dismiss("s7_a")), [["s7"], ["s7"]])
+    assert.deepStrictEqual(seen(assembly.dismiss("s9")), [["s9"], []])
+  })
 
   it("looks at the servers that a change concerns, and at no others (breaker 4)", () => {
     const names = Array.from({ length: 2000 }, (_, index) => `s${index}`)

@@ -282,7 +282,7 @@ describe.runIf(hasTerminal)("on a terminal", () => {
     const listed = await here.onTerminal(["list"], [], { columns: 0, rows: 0, env: { NO_COLOR: "1" } })
     assert.match(listed.stdout, /a-server-with-a-name +✗ failed /)
     const help = await here.onTerminal(["list", "--help"], [], { columns: 0, rows: 0 })
-    assert.include(help.stdout, "Do not talk to a running supervisor")
+    assert.include(help.stdout, "Do not use a running supervisor")
     const watch = here.beginOnTerminal(["status", "--watch"], [], { columns: 0, rows: 0, env: { NO_COLOR: "1" } })
     await watch.said(/a-server-with-a-name +✗ failed /)
     watch.child.stdin.write("\u0003")

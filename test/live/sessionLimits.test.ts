@@ -176,8 +176,8 @@ describe("what is too long over HTTP", () => {
         const error = assertTag(yield* Effect.flip(session.callTool("endless")), "OutcomeUnknown")
         assert.include(assertTag(error.cause, "IncompatibleServer").detail, "bytes", name)
         yield* eventually(() => closed)
-        assert.isAtLeast(megabytes, 64, name)
-        assert.isBelow(megabytes, 200, name)
+        assert.isAtLeast(megabytes, 32, name)
+        assert.isBelow(megabytes, 100, name)
         assert.strictEqual(textOf(yield* session.callTool("any")), "called", name)
       }
     }),

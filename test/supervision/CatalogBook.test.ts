@@ -159,4 +159,43 @@ describe("CatalogBook", () => {
     assert.strictEqual(book.current.get(), book.current.get())
     assert.deepStrictEqual(asked, ["s3"])
   })
+
+  it("looks only at a server that is admitted or dismissed, and at those whose tools it renames", () => {
+    const asked: Array<string> = []
+    const told: Array<string> = []
+    const book = CatalogBook.make({
+      source: (server) => {
+        asked.push(server)
+        return server === "s3_x" ? undefined : source(server, "x_y")
+      },
+      allSources: () => [],
+      onChange: (changes) => told.push(...changes.map(({ server }) => server))
+    })
+    const configured = Array.from({ length: 100 }, (_, index) => `s${index}`)
+    book.configure({ configured, tools: {}, agents: new Map() })
+    const before = book.current.get()
+    asked.length = 0
+    told.length = 0
+    book.admit("new")
+    book.admit("s3_x")
+    assert.deepStrictEqual(asked, ["new", "s3_x"])
+    assert.deepStrictEqual(told, ["new", "s3"])
+    assert.strictEqual(book.current.get().tools.at(-1)?.name, "new_x_y")
+    book.dismiss("s3_x")
+    book.dismiss("new")
+    assert.deepStrictEqual(asked, ["new", "s3_x"])
+    assert.deepStrictEqual(told, ["new", "s3", "s3", "new"])
+    assert.isTrue(Catalog.same(book.current.get(), before))
+    assert.strictEqual(book.current.get().revision, before.revision + 4)
+  })
+
+  it("what was listed last has the names that hold now", () => {
+    const { book, names, show } = makeBook()
+    show(source("a", "c_x"))
+    assert.deepStrictEqual(names(book.lastKnown(undefined)), ["a_c_x"])
+    book.admit("a_c")
+    assert.match(names(book.lastKnown(undefined)).join(), /^a_c_x_[0-9a-v]{10}$/)
+    book.dismiss("a_c")
+    assert.deepStrictEqual(names(book.lastKnown(undefined)), ["a_c_x"])
+  })
 })

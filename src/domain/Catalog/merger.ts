@@ -58,7 +58,7 @@ export interface Options {
  * @category merging
  */
 export const merger = (options: Options): ((sources: ReadonlyArray<Source>, revision: number) => Merged) => {
-  const rules = rulesOf(options)
+  const rules = rulesOf(new Set(options.configured), options)
   let makers: ReadonlyMap<string, Maker> = new Map()
 
   return (sources, revision) => {
@@ -84,9 +84,13 @@ export interface Rules {
   readonly filterOf: (server: ToolName.Globs) => (ref: ToolName.Ref) => boolean
 }
 
-export const rulesOf = (options: Options): Rules => ({
-  nameOf: ToolName.namer(options.configured),
-  filterOf: filtersOf(options)
+export const rulesOf = (
+  /** It is asked for each name: it may change in between. */
+  configured: Pick<ReadonlySet<string>, "has">,
+  { agent, global }: Pick<Options, "agent" | "global">
+): Rules => ({
+  nameOf: (ref) => ToolName.nameAmong(configured, ref),
+  filterOf: filtersOf({ global, agent })
 })
 
 type Report = readonly [server: string, diagnostic: Diagnostic]
@@ -137,12 +141,16 @@ const remembering = <Question extends ReadonlyArray<unknown>, Answer>(
   }
 }
 
+/** Prepared filters that are kept. Servers come and go, and each may bring other patterns. */
+const maxPrepared = 1_000
+
 /** To prepare patterns is the dear part, and most servers have none of their own or the same as others. */
 const filtersOf = (filters: ToolName.Filters): Rules["filterOf"] => {
   const prepared = new Map<string, (ref: ToolName.Ref) => boolean>()
   return (server) => {
     const key = JSON.stringify(Object.entries(server))
     const filter = prepared.get(key) ?? ToolName.filter({ ...filters, server })
+    if (prepared.size >= maxPrepared) prepared.clear()
     prepared.set(key, filter)
     return filter
   }
