@@ -1,6 +1,6 @@
 /**
- * The guard as a shell process, one for each supervisor, started before the first server. It is told what runs over its input;
- * the end of that input without `bye` means that we died. See docs/decisions/0012-process-guard.md.
+ * The guard as a shell process, one for each supervisor, started before the first server. Its arguments and its input tell it
+ * what runs; the end of that input without `bye` means that we died. See docs/decisions/0012-process-guard.md.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import type { Socket } from "node:net"
@@ -55,7 +55,7 @@ const watch: Service["watch"] = (runTag) =>
       state = "running"
       startedAt = clock.unsafeCurrentTimeMillis()
       try {
-        const started = launch()
+        const started = launch([runTag, ...Array.from(groups, String)])
         guard = started
         let isOver = false
         const ended = (how: string, isUsable: boolean) => {
@@ -69,8 +69,6 @@ const watch: Service["watch"] = (runTag) =>
       } catch (error) {
         lose(undefined, String((error as NodeJS.ErrnoException).code), true)
       }
-      tell(`run ${runTag}`)
-      for (const group of groups) tell(`group ${group}`)
     }
 
     const lose = (lost: Guard | undefined, how: string, isUsable: boolean) => {
@@ -132,8 +130,8 @@ const warn = (message: string, how: string) => Effect.annotateLogs(Effect.logWar
  * A session of its own, so that no signal for our group or terminal reaches it; none of our streams, so that a reader of our
  * output does not wait for it; and not the tag of the run, or it would end itself.
  */
-const launch = (): Guard => {
-  const guard = spawn("/bin/sh", ["-c", guardScript, "mcp-supervisor-guard"], {
+const launch = (known: ReadonlyArray<string>): Guard => {
+  const guard = spawn("/bin/sh", ["-c", guardScript, "mcp-supervisor-guard", ...known], {
     detached: true,
     windowsHide: true,
     cwd: "/",

@@ -3,9 +3,12 @@
  * cleanup it needs `grep`, `tr` and `sleep`, and `ps` and `date` on macOS. It tries them at its start and exits with code 3 if
  * it could not find or end anything with them.
  *
+ * Its arguments are the tag of the run and the process groups that run already: they are known from the start, also if the
+ * supervisor dies before it writes the first line. Processes with `MCP_SUPERVISOR_RUN=TAG` in their environment belong to this
+ * supervisor.
+ *
  * It reads one word and its argument per line from its input:
  *
- * - `run TAG`: processes with `MCP_SUPERVISOR_RUN=TAG` in their environment belong to this supervisor
  * - `group PID`: this process group was started by the supervisor
  * - `gone PID`: nothing of this group is left
  * - `bye`: everything has ended in order; the guard exits and signals nothing
@@ -15,7 +18,9 @@
 export const guardScript = `
 trap '' HUP INT QUIT TERM USR1 USR2 TSTP PIPE ALRM
 export LC_ALL=C
-run= looks=0 left= singles=
+looks=0 left= singles=
+run=\${1-}
+[ $# -eq 0 ] || shift
 
 is_number() {
   case $1 in '' | *[!0-9]*) return 1 ;; esac
@@ -84,16 +89,17 @@ stat_of() {
   fi
 }
 
+know() {
+  is_number "$1" || return
+  leader=$1 start=
+  [ "$way" = ps ] || stat_of "$leader"
+  eval "group_$leader=\${start:-known}"
+}
+
+for leader; do know "$leader"; done
 while IFS= read -r line; do
   case $line in
-    'run '*) run=\${line#run } ;;
-    'group '*)
-      leader=\${line#group }
-      if is_number "$leader"; then
-        start=
-        [ "$way" = ps ] || stat_of "$leader"
-        eval "group_$leader=\${start:-known}"
-      fi ;;
+    'group '*) know "\${line#group }" ;;
     'gone '*) is_number "\${line#gone }" && unset "group_\${line#gone }" ;;
     bye) exit 0 ;;
   esac

@@ -37,10 +37,10 @@ const tools = (scripts: Readonly<Record<string, string | undefined>>) =>
 
 const complete = { grep: undefined, tr: undefined, sleep: undefined, date: undefined }
 
-/** Runs the guard of a supervisor that told it these lines and died. */
-const guard = (path: string, lines: ReadonlyArray<string>) =>
+/** Runs the guard of a supervisor that started it with these arguments, told it these lines and died. */
+const guard = (path: string, known: ReadonlyArray<string>, lines: ReadonlyArray<string>) =>
   Effect.async<number | null>((resume) => {
-    const child = spawn("/bin/sh", ["-c", guardScript, "guard"], {
+    const child = spawn("/bin/sh", ["-c", guardScript, "guard", ...known], {
       env: { PATH: path, MCP_SUPERVISOR_GUARD: "1" },
       stdio: ["pipe", "ignore", "inherit"]
     })
@@ -63,6 +63,14 @@ const stubborn = (value: string, env: Readonly<Record<string, string>>) =>
 
 const left = (value: string) => processesCarrying(`TEST_MARK=${value}`)
 
+/** A group that ran when the guard was started, and one that was started afterwards. */
+const ways: ReadonlyArray<
+  readonly [string, (tag: string, group: number) => readonly [ReadonlyArray<string>, ReadonlyArray<string>]]
+> = [
+  ["at its start", (tag, group) => [[tag, String(group)], []]],
+  ["over its input", (tag, group) => [[tag], [`group ${group}`]]]
+]
+
 describe("the program of the guard", () => {
   it.scopedLive("looks at all processes once, however many are to be ended (guard)", () =>
     Effect.gen(function* () {
@@ -71,7 +79,7 @@ describe("the program of the guard", () => {
       yield* Effect.forEach(Array.from({ length: 30 }), () => stubborn(value, { MCP_SUPERVISOR_RUN: value }), {
         concurrency: "unbounded"
       })
-      assert.strictEqual(yield* guard(counting, [`run ${value}`]), 0)
+      assert.strictEqual(yield* guard(counting, [value], []), 0)
       yield* eventually(() => left(value).length === 0)
       // one for each look and one to try whether it works
       assert.isBelow(readFileSync(join(counting, "count"), "utf8").split("\n").length, 18)
@@ -83,7 +91,7 @@ describe("the program of the guard", () => {
       const value = yield* mark("slow")
       const slow = yield* tools({ ...complete, grep: `sleep 0.6\n${realGrep}`, sleep: "exec /bin/sleep $1" })
       yield* stubborn(value, { MCP_SUPERVISOR_RUN: value })
-      const [took, code] = yield* Effect.timed(guard(slow, [`run ${value}`]))
+      const [took, code] = yield* Effect.timed(guard(slow, [value], []))
       assert.strictEqual(code, 0)
       // eight looks before SIGKILL would take 6 s
       assert.isBelow(Duration.toMillis(took), 5500)
@@ -105,28 +113,29 @@ describe("the program of the guard", () => {
         ])
         yield* stubborn(value, { MCP_SUPERVISOR_RUN: value })
         yield* stubborn(value, { MCP_SUPERVISOR_RUN: value, BEFORE: "a # b", Z: `#${others[0]}` })
-        assert.strictEqual(yield* guard(path, [`run ${value}`]), 0)
+        assert.strictEqual(yield* guard(path, [value], []), 0)
         yield* eventually(() => left(value).length <= others.length)
         assert.deepStrictEqual([...left(value)].toSorted(), [...others].toSorted())
       })
     )
 
-    it.scopedLive(`ends a supervisor in a group that was started, and spares one elsewhere, with ${name} (guard)`, () =>
-      Effect.gen(function* () {
-        const value = yield* mark("nested")
-        const path = yield* tools({ ...complete, grep })
-        const [server, elsewhere] = yield* Effect.all([
-          stubborn(value, { MCP_SUPERVISOR_RUN: value }),
-          stubborn(value, { MCP_SUPERVISOR_RUN: value })
-        ])
-        const guards = yield* Effect.forEach([server, elsewhere], (pid) =>
-          stubborn(value, { MCP_SUPERVISOR_GUARD: String(pid) })
-        )
-        assert.strictEqual(yield* guard(path, [`run ${value}`, `group ${server}`]), 0)
-        yield* eventually(() => !left(value).includes(server))
-        assert.deepStrictEqual([...left(value)].toSorted(), [elsewhere, ...guards].toSorted())
-      })
-    )
+    for (const [way, told] of ways)
+      it.scopedLive(`ends a supervisor in a group told ${way}, and spares one elsewhere, with ${name} (guard)`, () =>
+        Effect.gen(function* () {
+          const value = yield* mark("nested")
+          const path = yield* tools({ ...complete, grep })
+          const [server, elsewhere] = yield* Effect.all([
+            stubborn(value, { MCP_SUPERVISOR_RUN: value }),
+            stubborn(value, { MCP_SUPERVISOR_RUN: value })
+          ])
+          const guards = yield* Effect.forEach([server, elsewhere], (pid) =>
+            stubborn(value, { MCP_SUPERVISOR_GUARD: String(pid) })
+          )
+          assert.strictEqual(yield* guard(path, ...told(value, server)), 0)
+          yield* eventually(() => !left(value).includes(server))
+          assert.deepStrictEqual([...left(value)].toSorted(), [elsewhere, ...guards].toSorted())
+        })
+      )
   }
 
   for (const [name, scripts] of [
@@ -136,7 +145,7 @@ describe("the program of the guard", () => {
   ] as const) {
     it.scopedLive(`says at its start that it cannot work with ${name} (guard)`, () =>
       Effect.gen(function* () {
-        assert.strictEqual(yield* guard(yield* tools(scripts), ["run a", "bye"]), 3)
+        assert.strictEqual(yield* guard(yield* tools(scripts), ["a"], ["bye"]), 3)
       })
     )
   }
@@ -146,7 +155,7 @@ describe("the program of the guard", () => {
       const path = yield* tools(complete)
       const groups = Array.from({ length: 4000 }, (_, index) => 5_000_000 + index)
       const lines = [...groups.map((group) => `group ${group}`), ...groups.map((group) => `gone ${group}`), "bye"]
-      const [took, code] = yield* Effect.timed(guard(path, ["run a", ...lines]))
+      const [took, code] = yield* Effect.timed(guard(path, ["a"], lines))
       assert.strictEqual(code, 0)
       assert.isBelow(Duration.toMillis(took), 10_000)
     })
