@@ -285,9 +285,9 @@ export const payloadModes = table({
   "greeting-array": refused,
   "big-info": sized(incompatible, 2, 30),
   "big-instructions": sized(usable, 2, 30),
-  "deep-info": sized(incompatible, 8_000, 1_000_000),
-  "deep-capabilities": sized(incompatible, 8_000, 1_000_000),
-  "deep-greeting": sized(refused, 100_000, 1_000_000),
+  "deep-info": sized(incompatible, 8_000, 400_000),
+  "deep-capabilities": sized(incompatible, 8_000, 400_000),
+  "deep-greeting": sized(refused, 100_000, 400_000),
   "many-tools": { ...sized(usable, 2_000, 100_000), expected: { status: ["connected"], call: ["ok"] } },
   "big-description": sized(usable, 4, 30),
   // above the budget of a whole listing
@@ -320,7 +320,7 @@ export const payloadModes = table({
   "nested-unions": sized(checked(list(500, () => "x")), 8),
   "schema-of-every-draft": usable,
   "schema-false": answers("InvalidArguments"),
-  "big-result": sized(usable, 8, 60),
+  "big-result": sized(usable, 8, 24),
   "deep-result": sized(answers("InvalidResult"), 8_000, 100_000),
   "deep-content": sized(answers("InvalidResult"), 8_000, 100_000),
   "result-null": answers("InvalidResult"),
@@ -330,7 +330,7 @@ export const payloadModes = table({
   "content-missing": usable,
   "content-of-unknown-type": usable,
   "content-null": answers("InvalidResult"),
-  "many-contents": sized(usable, 5_000, 100_000),
+  "many-contents": sized(usable, 5_000, 10_000),
   "lone-surrogates": usable,
   "huge-number": usable
 })
