@@ -68,8 +68,12 @@ const tidy = <A>(node: A): A => {
   return Object.fromEntries(entries.map(([key, value]) => [key, tidy(value)])) as A
 }
 
-const saysNothing = (key: string, value: unknown): boolean =>
-  (key === "required" && Array.isArray(value) && value.length === 0) ||
-  (key === "properties" && Predicate.isRecord(value) && Object.keys(value).length === 0) ||
-  (key === "$id" && value === "/schemas/unknown") ||
-  (key === "title" && (value === "unknown" || value === "nonEmptyString"))
+const nothing: ReadonlySet<string> = new Set([
+  "required []",
+  "properties {}",
+  '$id "/schemas/unknown"',
+  'title "unknown"',
+  'title "nonEmptyString"'
+])
+
+const saysNothing = (key: string, value: unknown): boolean => nothing.has(`${key} ${JSON.stringify(value)}`)

@@ -77,6 +77,10 @@ describe("messages", () => {
       new Errors.InvalidResult({ server, issues: [issue] }),
       "files: the answer is no valid result, report it to the server's authors: timeout: expected a duration, found zero"
     ],
+    [
+      new Errors.InvalidResult({ server, issues: [issue], exceeds: "listBudget" }),
+      'files: the answer is too large, raise "listBudget" if the server needs it: timeout: expected a duration, found zero'
+    ],
     [new Errors.ProtocolError({ server, code: -32_601, message: "no such method" }), "no such method"],
     [new Errors.SupervisorClosed(), "the supervisor is closed; build its layer again to go on"],
     [
@@ -108,7 +112,7 @@ describe("messages", () => {
       "files: not reached yet, tried again soon: the system has no free memory; end some programs (ENOMEM)"
     ],
     [
-      new Errors.ProcessExited({ server, phase: "handshake", exitCode: 1, stderr: "a\nno database\n" }),
+      new Errors.ProcessExited({ server, phase: "handshake", exitCode: 1, stderr: "a\nb\nno database\n" }),
       "files: the process ended with code 1 during handshake; its last words: no database"
     ],
     [
@@ -123,6 +127,7 @@ describe("messages", () => {
       new Errors.HttpFailed({ server, status: 502, detail: "bad gateway" }),
       "files: answered HTTP 502 (bad gateway); its operator has to look at it"
     ],
+    [new Errors.HttpFailed({ server, status: 500 }), "files: answered HTTP 500; its operator has to look at it"],
     [new Errors.HttpFailed({ server, status: 404 }), 'files: answered HTTP 404; check "url" and "headers"'],
     [
       new Errors.HandshakeRefused({ server, code: -32_603, detail: "boom" }),

@@ -24,26 +24,31 @@ describe("the key that tells entries apart", () => {
   it("has a limit, beyond which the entry is left out (security M2)", () => {
     const long = "x".repeat(8_193)
     const uri = `file:///${long}`
-    for (const [listing, length] of [
-      [Listing.tools([tool(long), tool("good")]), 8_193],
+    for (const [listing, length, code, key] of [
+      [Listing.tools([tool(long), tool("good")]), 8_193, "malformed_tool", "name"],
       [
         Listing.resources([
           { uri, name: "r" },
           { uri: "a:b", name: "good" }
         ]),
-        8_201
+        8_201,
+        "malformed_resource",
+        "uri"
       ],
       [
         Listing.resourceTemplates([
           { uriTemplate: uri, name: "r" },
           { uriTemplate: "a:{b}", name: "good" }
         ]),
-        8_201
+        8_201,
+        "malformed_resource_template",
+        "uriTemplate"
       ],
-      [Listing.prompts([{ name: long }, { name: "good" }]), 8_193]
+      [Listing.prompts([{ name: long }, { name: "good" }]), 8_193, "malformed_prompt", "name"]
     ] as const) {
       assert.deepStrictEqual(names(listing), ["good"])
       assert.strictEqual(listing.diagnostics.length, 1)
+      assert.deepInclude(listing.diagnostics[0], { severity: "error", code, path: [key] })
       assert.include(messages(listing)[0], `expected at most 8192 characters, found ${length}`)
       assert.isBelow(JSON.stringify(listing.diagnostics).length, 1_000)
     }
@@ -200,6 +205,10 @@ describe("tools", () => {
       detail("b", "icons"),
       detail("b", "annotations")
     ])
+    assert.deepStrictEqual(messages(listing).slice(-2), [
+      "icons: expected an array, found an empty object; it is ignored",
+      "annotations: expected an object, found a string; it is ignored"
+    ])
     assert.deepStrictEqual(entry, before)
   })
 
@@ -298,6 +307,16 @@ describe("tools over HTTP: x-mcp-header", () => {
       }),
       [...prefix, "b", "properties", "c", "x-mcp-header"]
     ],
+    [
+      "a second one within one that is right",
+      withProperties({ a: { ...declaration, items: { type: "string", "x-mcp-header": "B" } } }),
+      [...prefix, "a", "items", "x-mcp-header"]
+    ],
+    [
+      "one behind properties that are right",
+      withProperties({ a: { type: "string" } }, { items: declaration }),
+      ["inputSchema", "items", "x-mcp-header"]
+    ],
     ["the root", withProperties({}, { "x-mcp-header": "A" }), ["inputSchema", "x-mcp-header"]],
     ["a name that is not shown", withProperties({ "Bearer abc": { "x-mcp-header": "A" } }), prefix]
   ])("leaves out: %s", (_, entry, path) => {
@@ -368,14 +387,21 @@ describe("tools over HTTP: x-mcp-header", () => {
       for (let depth = 0; depth < levels; depth++) inputSchema = nest(inputSchema)
       return { name: "deep", inputSchema }
     }
-    const listing = Listing.tools([schemaOf(240), tool("good")], { headers: true })
+    assert.deepStrictEqual(names(Listing.tools([schemaOf(200)], { headers: true })), ["deep"])
+    const listing = Listing.tools([schemaOf(201), tool("good")], { headers: true })
     assert.deepStrictEqual(names(listing), ["good"])
     assert.deepStrictEqual(facts(listing), [["error", "invalid_header", "deep", ["inputSchema"]]])
+    assert.deepStrictEqual(messages(listing), [
+      "the tool is left out: inputSchema: expected a schema of at most 200 levels, found a deeper one"
+    ])
     assert.deepStrictEqual(names(Listing.tools([schemaOf(240)])), ["deep"])
     for (const headers of [true, false]) {
       const endless = Listing.tools([schemaOf(100_000), tool("good")], { headers })
       assert.deepStrictEqual(names(endless), ["good"])
       assert.deepStrictEqual(facts(endless), [["error", "nested_too_deep", "deep", []]])
+      assert.deepStrictEqual(messages(endless), [
+        "the tool is left out: (root): expected at most 500 levels, found more"
+      ])
     }
   })
 })

@@ -103,6 +103,7 @@ describe("filters", () => {
     assert.isFalse(off("a*b**")(ref("s", "ab")))
     assert.isTrue(off("{a,b}/c")(ref("s", "ac")))
     assert.isFalse(off("{a,b}?[\\\\]")(ref("s", "a\\\\")))
+    assert.isFalse(off("{**,b}")(ref("s", "one line\nanother line")))
   })
 
   it("take what is too complicated literally, and never take long", () => {

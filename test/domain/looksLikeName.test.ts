@@ -21,7 +21,8 @@ describe("what looks like a name", () => {
     "TaKeMe",
     "aBcD",
     "ba".repeat(12),
-    "aeiouaeiou"
+    "aeiouaeiou",
+    "s3-r2-server"
   ]) {
     it(`${text} does`, () => assert.isTrue(isMadeOfWords(text)))
   }
@@ -42,7 +43,10 @@ describe("what looks like a name", () => {
     "OAuthAPIKeysForMe",
     "aBcdE",
     `${"ba".repeat(12)}b`,
-    "strngthsx"
+    "strngthsx",
+    "strngthsx-server",
+    "server-strngthsx",
+    "abc1d"
   ]) {
     it(`${text} does not`, () => assert.isFalse(isMadeOfWords(text) || looksLikeName(text)))
   }

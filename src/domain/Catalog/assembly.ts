@@ -146,7 +146,7 @@ export const assembly = (options: Options): Assembly => {
       for (const { name } of list?.tools ?? []) for (const { server } of claims.get(name) ?? []) concerned.add(server)
     }
     const before = listsOf(concerned, 0)
-    const remarks = Array.from(concerned, (server) => [server, textOf(diagnosticsOf(server))] as const)
+    const remarks = Array.from(concerned, (server) => [server, JSON.stringify(diagnosticsOf(server))] as const)
     for (const [server, source] of next) {
       withdraw(server)
       // the names it remembers may be others when the server lists something again
@@ -156,7 +156,7 @@ export const assembly = (options: Options): Assembly => {
     return {
       before,
       after: listsOf(concerned, 0),
-      remarked: remarks.flatMap(([server, text]) => (textOf(diagnosticsOf(server)) === text ? [] : [server]))
+      remarked: remarks.flatMap(([server, text]) => (JSON.stringify(diagnosticsOf(server)) === text ? [] : [server]))
     }
   }
 
@@ -192,5 +192,3 @@ export const assembly = (options: Options): Assembly => {
     diagnosticsOf
   }
 }
-
-const textOf = (diagnostics: ReadonlyArray<Diagnostic>): string => diagnostics.map(({ message }) => message).join("\n")
