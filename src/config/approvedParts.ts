@@ -50,9 +50,7 @@ const runParts = (file: string, { fields }: Tree.Branch, directory?: string): Re
   const cwd = fields.get("cwd")
   const parts: Array<Part> = []
   if (command !== undefined || args !== undefined) {
-    const words = [command, args].flatMap((tree) =>
-      Array.from(tree === undefined ? [] : Tree.leaves(tree), ([, leaf]) => wordOf(leaf))
-    )
+    const words = [command, args].flatMap(wordsOf)
     parts.push(part(command === undefined ? "args" : "command", words.map(quoted).join(" "), words))
   }
   if (command !== undefined || cwd !== undefined) {
@@ -61,6 +59,12 @@ const runParts = (file: string, { fields }: Tree.Branch, directory?: string): Re
   }
   return parts
 }
+
+/** An empty list has no word. */
+const wordsOf = (tree: Tree.Tree | undefined): ReadonlyArray<string> =>
+  tree === undefined || (tree._tag === "List" && tree.items.length === 0)
+    ? []
+    : Array.from(Tree.leaves(tree), ([, leaf]) => wordOf(leaf))
 
 const wordOf = (tree: Tree.Tree): string => {
   const value = Tree.toPlain(tree)

@@ -18,8 +18,7 @@ import { defined } from "../domain/defined.js"
 import { isDeeper, maxDepth } from "../domain/isDeeper.js"
 import { ServerInfo } from "../domain/Protocol.js"
 import * as Secrets from "../domain/Secrets.js"
-import { scrubDeep } from "../domain/scrubDeep.js"
-import { type Local, type Remote, secrets, type ServerConfig } from "../domain/ServerConfig.js"
+import type { Local, Remote, ServerConfig } from "../domain/ServerConfig.js"
 import { CatalogStore, type Service, type Stored } from "./CatalogStore.js"
 import { storable } from "./storable.js"
 
@@ -87,15 +86,10 @@ const make = (stateDir: string): Service => {
   }
 }
 
-/** A server may repeat what it was given. */
-const withoutSecrets = (config: ServerConfig, { listings, serverInfo }: Stored): Stored => ({
-  listings: storable(config, listings),
-  ...defined({
-    serverInfo:
-      serverInfo === undefined
-        ? undefined
-        : (scrubDeep(serverInfo, Secrets.scrub(secrets(config))) as typeof serverInfo)
-  })
+/** A server may repeat a secret it was given. The link has scrubbed its introduction already. */
+const withoutSecrets = (config: ServerConfig, stored: Stored): Stored => ({
+  ...stored,
+  listings: storable(config, stored.listings)
 })
 
 /** The lists as they were written: a schema of a tool must not change on its way. */

@@ -35,6 +35,7 @@ describe("a review", () => {
               url: "https://xk3j2h4.example.com/mcp?key=sk-in-the-address",
               headers: { "X-Key": "sk-in-a-header" }
             },
+            bare: { command: "true", args: [] },
             off: { enabled: false }
           },
           { permission: { "*": "allow" } }
@@ -54,6 +55,7 @@ describe("a review", () => {
         "env API_KEY": "[redacted]",
         inheritEnv: "true"
       })
+      assert.deepStrictEqual(partsOf(review, "bare"), { command: "true", cwd: machine.cwd })
       const web = partsOf(review, "web")
       assert.match(String(web.url), /^https:\/\/xk3j2h4\.example\.com\/mcp\?key=/)
       assert.strictEqual(web["header X-Key"], "[redacted]")
@@ -61,7 +63,7 @@ describe("a review", () => {
       assert.deepStrictEqual(review.files[0]?.settings, [{ label: "permission.*", text: "allow", change: "added" }])
       assert.notMatch(JSON.stringify(review), /sk-in-the-address|sk-in-a-header|sk-literal-secret|value-of-the-token/)
       // nothing is approved by looking
-      assert.deepStrictEqual((yield* ConfigFiles.load(machine.host)).desired.untrusted, ["x", "web"])
+      assert.deepStrictEqual((yield* ConfigFiles.load(machine.host)).desired.untrusted, ["x", "web", "bare"])
     })
   )
 

@@ -206,7 +206,7 @@ describe("tools", () => {
       detail("b", "annotations")
     ])
     assert.deepStrictEqual(messages(listing).slice(-2), [
-      "icons: expected an array, found an empty object; it is ignored",
+      "icons: expected an array, found an object; it is ignored",
       "annotations: expected an object, found a string; it is ignored"
     ])
     assert.deepStrictEqual(entry, before)

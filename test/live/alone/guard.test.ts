@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process"
 import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -41,15 +42,25 @@ const entriesOf = (value: string) =>
 const processes = Object.values(kinds).reduce((sum, [, count]) => sum + count, 0)
 
 /** A program with a supervisor, whose servers run. */
-const startHost = (task: Task) =>
+const startHost = (task: Task) => Effect.flatMap(directory, (path) => startHostIn(path, task))
+
+const startHostIn = (path: string, task: Task) =>
   Effect.gen(function* () {
-    const path = yield* directory
     const file = join(path, "task.json")
     writeFileSync(file, JSON.stringify(task))
     return yield* program("./supervisorHost.ts", path, file)
   })
 
-const started = (task: Task) => Effect.tap(startHost(task), (host) => host.line((line) => line.startsWith("{")))
+const started = (task: Task) => Effect.flatMap(directory, (path) => startedIn(path, task))
+
+const startedIn = (path: string, task: Task) =>
+  Effect.tap(startHostIn(path, task), (host) => host.line((line) => line.startsWith("{")))
+
+const kill = (child: ChildProcess) =>
+  Effect.async<void>((resume) => {
+    child.once("exit", () => resume(Effect.void))
+    child.kill("SIGKILL")
+  })
 
 /** Kills the program, and gives the time until nothing that carries the mark is left, nor a guard. */
 const afterKill = (pid: number, value: string) => {
@@ -118,11 +129,20 @@ describe.concurrent("a supervisor that is killed", () => {
     })
   )
 
-  it.scopedLive("has no guard if its option says so (guard)", () =>
+  it.scopedLive("has no guard if its option says so; the next supervisor ends what it left (guard)", () =>
     Effect.gen(function* () {
+      const path = yield* directory
       const value = yield* mark("unguarded")
-      const host = yield* started({ servers: { it: entriesOf(value).direct! }, settled: ["it"], guard: false })
+      const host = yield* startedIn(path, { servers: { it: entriesOf(value).direct! }, settled: ["it"], guard: false })
       assert.deepStrictEqual(guardsOf(host.child.pid), [])
+      const left = processesCarrying(`TEST_MARK=${value}`)
+      assert.lengthOf(left, 1)
+      yield* kill(host.child)
+      assert.deepStrictEqual(processesCarrying(`TEST_MARK=${value}`), left)
+      const next = yield* mark("next")
+      yield* startedIn(path, { servers: { it: entriesOf(next).direct! }, settled: ["it"], guard: false })
+      yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length === 0)
+      assert.lengthOf(processesCarrying(`TEST_MARK=${next}`), 1)
     })
   )
 })
