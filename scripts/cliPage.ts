@@ -1,7 +1,7 @@
 /** Generates docs/cli.md from the specs of the commands. */
-import { optionLabel, optionSummary, usageOf } from "../src/cli/help.js"
-import { type Argument, type Option, type Spec, shared } from "../src/cli/spec.js"
-import { specs } from "../src/cli/specs.js"
+import { optionLabel, optionSummary, usageOf } from "../src/cli/words/help.js"
+import { type Argument, type Option, type Spec, shared } from "../src/cli/words/spec.js"
+import { specs } from "../src/cli/words/specs.js"
 
 const cell = (text: string): string => text.replaceAll("|", "\\|")
 

@@ -13,7 +13,11 @@ import { judge } from "./mutationScore.mjs"
 
 const groups = {
   domain: ["src/domain/**/*.ts"],
-  supervision: ["src/supervision/Calls.ts", "src/supervision/request.ts", "src/supervision/Gate.ts"]
+  supervision: [
+    "src/supervision/calls/Calls.ts",
+    "src/supervision/calls/request.ts",
+    "src/supervision/calls/CallQueue.ts"
+  ]
 }
 
 const [group, ...files] = process.argv.slice(2)

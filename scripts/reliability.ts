@@ -34,54 +34,66 @@ export const guarantees: ReadonlyArray<Guarantee> = [
   {
     text: "A misbehaving server affects only itself: its status and errors are typed, other servers respond, and nothing of it is left behind.",
     campaigns: ["hostile"],
-    tests: ["test/live/hostileLibrary.test.ts", "test/live/hostileDaemon.test.ts", "test/hostile/modes.ts"],
+    tests: [
+      "test/live/supervision/hostileLibrary.test.ts",
+      "test/live/supervision/hostileDaemon.test.ts",
+      "test/hostile/modes.ts"
+    ],
     checked: `every mode over every transport, in the library and in the daemon, in its small size. CI machines are busy, so the limits are wider: a call to a correct server may take ${seconds(ci.catalogue.goodMs)}, the shutdown ${seconds(ci.catalogue.closeMs)}.`
   },
   {
     text: "During any flood by one server, a call to another server returns within 250 ms or 3 times its p99 without load, a stop stays within the shutdown budget, and the supervisor stays below 300 MB.",
     campaigns: ["floods"],
-    tests: ["test/live/floods.test.ts", "test/live/hostileLibrary.test.ts", "test/live/hostileDaemon.test.ts"],
+    tests: [
+      "test/live/supervision/floods.test.ts",
+      "test/live/supervision/hostileLibrary.test.ts",
+      "test/live/supervision/hostileDaemon.test.ts"
+    ],
     checked: `CI machines are busy, so the time limits there only distinguish "blocked" from "not blocked"; \`npm run break\` measures exact times. The first test runs several floods at once: calls within 2 s, shutdown within 5 s, 300 MB. The others run every flood of the catalogue, six at once and all in sequence in one supervisor: 99 of 100 calls within ${seconds(ci.floods.goodMs)}, a stop and the shutdown within ${seconds(ci.floods.stopMs)}, ${ci.floods.megabytes} MB.`
   },
   {
     text: "After `kill -9` of the daemon or of a program with a supervisor, none of its processes is left after 3 s without a further command, no file is corrupt, and the next start works.",
     campaigns: ["kills"],
-    tests: ["test/live/alone/guard.test.ts", "test/live/campaigns.test.ts", "test/live/childLedger.test.ts"]
+    tests: [
+      "test/live/alone/guard.test.ts",
+      "test/live/supervision/campaigns.test.ts",
+      "test/live/connection/childLedger.test.ts"
+    ]
   },
   {
     text: "Every call settles with its own result or a typed error, even while servers are killed, and every call with a result was executed exactly once.",
     campaigns: ["load"],
-    tests: ["test/live/campaigns.test.ts", "test/laws/simulation/simulation.test.ts"]
+    tests: ["test/live/supervision/campaigns.test.ts", "test/laws/simulation/simulation.test.ts"]
   },
   {
     text: "An interrupted call returns at once, and the server receives exactly one cancellation for each call it has received.",
     campaigns: ["interrupts"],
-    tests: ["test/live/campaigns.test.ts"]
+    tests: ["test/live/supervision/campaigns.test.ts"]
   },
   {
     text: "However a config file is written, no call is lost, no unchanged server is restarted, and the last edit is applied.",
     campaigns: ["config-churn"],
-    tests: ["test/live/campaigns.test.ts", "test/live/configWatch.test.ts"]
+    tests: ["test/live/supervision/campaigns.test.ts", "test/live/config/watch.test.ts"]
   },
   {
     text: "Every request to the API gets a response: no status 500, every error in the documented form, no descriptor left open.",
     campaigns: ["api-fuzz"],
-    tests: ["test/live/campaigns.test.ts", "test/live/controlStrangers.test.ts"]
+    tests: ["test/live/supervision/campaigns.test.ts", "test/live/control/strangers.test.ts"]
   },
   {
     text: "Every command line ends with an exit code from 0 to 3, prints valid JSON with `--json`, reports errors on stderr, and never prints a stack trace.",
     campaigns: ["cli-fuzz"],
-    tests: ["test/live/campaigns.test.ts"]
+    tests: ["test/live/supervision/campaigns.test.ts"]
   },
   {
     text: "A signal at any time ends any command in order within 5 s, a second signal ends it at once. The exit code is 130, 143 or 129, and no process is left behind.",
     campaigns: ["signals"],
-    tests: ["test/live/campaigns.test.ts", "test/live/hostSignals.test.ts"]
+    tests: ["test/live/supervision/campaigns.test.ts", "test/live/supervision/hostSignals.test.ts"]
   },
   {
     text: "Memory, descriptors and fibers do not grow over time.",
     campaigns: ["soak"],
-    tests: ["test/live/supervisionLeaks.test.ts"]
+    tests: ["test/live/supervision/leaks.test.ts"]
   },
   {
     text: "In every simulated history the supervisor obeys its laws, recovers, and leaves nothing behind after a shutdown.",

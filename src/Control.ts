@@ -9,29 +9,29 @@ import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { McpAuth } from "./auth/McpAuth.js"
-import { awayFromStdout } from "./awayFromStdout.js"
+import { defaultToStderr } from "./system/stderrLogger.js"
 import * as ConfigFiles from "./config/ConfigFiles.js"
-import { surroundings } from "./config/Host.js"
-import * as Sources from "./config/sources.js"
-import { ConfigAccess, type Service as ConfigService } from "./control/ConfigAccess.js"
+import { surroundings } from "./config/ConfigHost.js"
+import * as LayerSources from "./config/layers/layerSources.js"
+import { ConfigAccess, type Service as ConfigService } from "./control/server/ConfigAccess.js"
 import * as ControlServer from "./control/ControlServer.js"
 import * as ControlToken from "./control/ControlToken.js"
-import * as Daemon from "./control/Daemon.js"
-import * as DaemonFile from "./control/DaemonFile.js"
-import * as SocketPath from "./control/socketPath.js"
+import * as Daemon from "./daemon/Daemon.js"
+import * as DaemonFile from "./daemon/DaemonFile.js"
+import * as SocketPath from "./daemon/socketPath.js"
 import type { InvalidConfig } from "./domain/Errors.js"
-import { followed } from "./followed.js"
+import { configuredSupervisor } from "./configuredSupervisor.js"
 import { type ConfigOptions, layerNode, type McpSupervisor } from "./McpSupervisor.js"
 
-export * as ConfigAccess from "./control/ConfigAccess.js"
+export * as ConfigAccess from "./control/server/ConfigAccess.js"
 export * as ControlApi from "./control/ControlApi.js"
 export * as ControlClient from "./control/ControlClient.js"
 export * as ControlError from "./control/ControlError.js"
 export * as ControlServer from "./control/ControlServer.js"
 export * as ControlToken from "./control/ControlToken.js"
-export * as Daemon from "./control/Daemon.js"
-export * as DaemonFile from "./control/DaemonFile.js"
-export { connect, locate, type Located } from "./locate.js"
+export * as Daemon from "./daemon/Daemon.js"
+export * as DaemonFile from "./daemon/DaemonFile.js"
+export { connect, discover, type Discovered } from "./daemon/discover.js"
 
 /**
  * @since 0.1.0
@@ -84,22 +84,22 @@ export const layer = <R = never>(
       // as long as something of us runs, we are there
       yield* Effect.addFinalizer(() => DaemonFile.remove(stateDir, process.pid))
 
-      const { context, reload } = yield* followed({ ...rest, stateDir }, layerNode)
+      const { context, reload } = yield* configuredSupervisor({ ...rest, stateDir }, layerNode)
       const program = { agents, defaults, servers, tools }
       const access = configAccess(reload, { cwd, files, stateDir, program })
       const control = yield* Layer.build(
         ControlServer.layer({ allowedHosts, allowedOrigins, heartbeat, host, maxBody, port, socket, token, ownToken })
       ).pipe(Effect.provide(Context.add(context, ConfigAccess, access)))
 
-      const sources = Sources.describe(where, Redacted.value(token))
+      const sources = LayerSources.describe(where, Redacted.value(token))
       const { address } = Context.get(control, ControlServer.ControlServer)
-      const config = yield* Effect.sync(() => Sources.present(sources, where))
+      const config = yield* Effect.sync(() => LayerSources.present(sources, where))
       // before others can listen where we did, and be told our token
       yield* Effect.addFinalizer(() => DaemonFile.end(stateDir, process.pid))
       yield* Daemon.announce(stateDir, { address, socket, config, sources })
       return Context.merge(context, control)
     })
-  ).pipe(Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout))
+  ).pipe(Layer.locallyWith(FiberRef.currentLoggers, defaultToStderr))
 
 const configAccess = (reload: ConfigService["reload"], { program, ...host }: ConfigFiles.Options): ConfigService => ({
   reload,

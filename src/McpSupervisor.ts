@@ -9,15 +9,15 @@ import * as Layer from "effect/Layer"
 import * as Browser from "./auth/Browser.js"
 import * as CredentialStore from "./auth/CredentialStore.js"
 import type { McpAuth } from "./auth/McpAuth.js"
-import { awayFromStdout } from "./awayFromStdout.js"
+import { defaultToStderr } from "./system/stderrLogger.js"
 import * as Connector from "./connection/Connector.js"
-import * as FileChildLedger from "./connection/FileChildLedger.js"
-import * as ShellProcessGuard from "./connection/ShellProcessGuard.js"
+import * as FileChildLedger from "./connection/process/FileChildLedger.js"
+import * as ShellProcessGuard from "./connection/process/ShellProcessGuard.js"
 import { InvalidConfig } from "./domain/Errors.js"
-import { defaultStateDir } from "./domain/stateDir.js"
-import { followed } from "./followed.js"
+import { defaultStateDir } from "./domain/internal/stateDir.js"
+import { configuredSupervisor } from "./configuredSupervisor.js"
 import { homeDirectory } from "./system/homeDirectory.js"
-import * as FileCatalogStore from "./supervision/FileCatalogStore.js"
+import * as FileCatalogStore from "./supervision/catalog/FileCatalogStore.js"
 import type { McpSupervisor, Options } from "./supervision/model.js"
 import { layer } from "./supervision/Supervisor.js"
 import * as StateDirectory from "./system/stateDirectory.js"
@@ -50,7 +50,7 @@ export const layerNode = <R = never>(
   return layer(options).pipe(
     Layer.provide(Connector.layer({ clientInfo: options.clientInfo })),
     Layer.provide([kept, Browser.layerNode, options.guard === false ? Layer.empty : ShellProcessGuard.layer]),
-    Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout)
+    Layer.locallyWith(FiberRef.currentLoggers, defaultToStderr)
   )
 }
 
@@ -110,6 +110,6 @@ export interface ConfigOptions<R = never> extends Options<R> {
 export const layerConfig = <R = never>(
   options: ConfigOptions<R> = {}
 ): Layer.Layer<McpSupervisor | McpAuth, InvalidConfig, R> =>
-  Layer.scopedContext(Effect.map(followed(options, layerNode), ({ context }) => context)).pipe(
-    Layer.locallyWith(FiberRef.currentLoggers, awayFromStdout)
+  Layer.scopedContext(Effect.map(configuredSupervisor(options, layerNode), ({ context }) => context)).pipe(
+    Layer.locallyWith(FiberRef.currentLoggers, defaultToStderr)
   )

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { generated } from "../scripts/generated.js"
-import { version } from "../src/domain/version.js"
+import { version } from "../src/domain/internal/version.js"
 
 describe.each(Object.entries(generated))("%s", (file, make) => {
   it("is what `npm run generate` writes", () => {

@@ -6,28 +6,28 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Credentials } from "../connection/Credentials.js"
-import { scrubbedLogin } from "../connection/credentialFailure.js"
+import { scrubbedLogin } from "../connection/http/credentialFailure.js"
 import { AuthError } from "../domain/Errors.js"
-import { allowsLogin, type Remote, type ServerConfig } from "../domain/ServerConfig.js"
-import { version } from "../domain/version.js"
+import { allowsLogin, type Remote, type ServerConfig } from "../domain/server/ServerConfig.js"
+import { version } from "../domain/internal/version.js"
 import { Browser, none } from "./Browser.js"
-import { CredentialStore, makeMemory, unset } from "./CredentialStore/port.js"
-import * as Engine from "./Engine.js"
-import { scrubFor } from "./Engine.js"
-import * as GivenHeaders from "./givenHeaders.js"
-import * as Logins from "./Logins.js"
+import { CredentialStore, makeMemory, unset } from "./tokens/credentialStorePort.js"
+import * as AuthContext from "./AuthContext.js"
+import { scrubFor } from "./AuthContext.js"
+import * as ProvidedHeaders from "./providedHeaders.js"
+import * as Logins from "./login/Logins.js"
 import type { LoginStatus } from "./McpAuth.js"
 import * as OAuthCredentials from "./OAuthCredentials.js"
-import { isRenewable, keyOf, type Subject, subjectOf, tokensOf } from "./Subject.js"
+import { isRenewable, keyOf, type LoginTarget, loginTargetOf, tokensOf } from "./login/LoginTarget.js"
 
-export { type GivenHeaders, make as givenHeaders } from "./givenHeaders.js"
+export { type ProvidedHeaders, make as givenHeaders } from "./providedHeaders.js"
 
 export interface Auth {
   /** What a connection shows to a server, as long as the scope is open. Nothing, where the config says all there is to say. */
   readonly credentialsFor: (
     server: string,
     config: Remote,
-    given?: GivenHeaders.GivenHeaders | undefined
+    given?: ProvidedHeaders.ProvidedHeaders | undefined
   ) => Effect.Effect<Credentials | undefined, never, Scope.Scope>
   readonly login: (server: string, config: ServerConfig | undefined) => Effect.Effect<void, AuthError>
   readonly startLogin: (server: string, config: ServerConfig | undefined) => Effect.Effect<Logins.Started, AuthError>
@@ -42,9 +42,9 @@ export interface Auth {
   readonly status: (server: string, config: ServerConfig | undefined) => Effect.Effect<LoginStatus>
 }
 
-export interface Options extends Pick<Engine.Options, "onEvent" | "onChange"> {
+export interface Options extends Pick<AuthContext.Options, "onEvent" | "onChange"> {
   /** How we introduce ourselves. Defaults to `mcp-supervisor` and its version. */
-  readonly clientInfo?: Engine.Options["clientInfo"] | undefined
+  readonly clientInfo?: AuthContext.Options["clientInfo"] | undefined
   /** Shows a page. Defaults to the `Browser` there is. */
   readonly openUrl?: ((url: string) => Effect.Effect<void>) | undefined
 }
@@ -55,13 +55,13 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
     const provided = yield* CredentialStore
     const store = provided === unset ? makeMemory() : provided
     const clientInfo = options.clientInfo ?? { name: "mcp-supervisor", version }
-    const engine = yield* Engine.make({ store, clientInfo, onEvent, onChange })
+    const context = yield* AuthContext.make({ store, clientInfo, onEvent, onChange })
     const browser = yield* Browser
     const openUrl = options.openUrl ?? (browser === none ? undefined : browser.open)
-    const logins = yield* Logins.make(engine, openUrl)
+    const logins = yield* Logins.make(context, openUrl)
 
-    const subject = (server: string, config: ServerConfig | undefined): Effect.Effect<Subject, AuthError> => {
-      const found = config?._tag === "Remote" ? subjectOf(server, config) : undefined
+    const target = (server: string, config: ServerConfig | undefined): Effect.Effect<LoginTarget, AuthError> => {
+      const found = config?._tag === "Remote" ? loginTargetOf(server, config) : undefined
       return found === undefined ? Effect.fail(noLogin(server, config)) : Effect.succeed(found)
     }
 
@@ -69,24 +69,23 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
     const scrubbing = <A>(
       server: string,
       config: ServerConfig | undefined,
-      attempt: (subject: Subject) => Effect.Effect<A, AuthError>
+      attempt: (target: LoginTarget) => Effect.Effect<A, AuthError>
     ): Effect.Effect<A, AuthError> =>
-      Effect.flatMap(subject(server, config), (subject) => {
-        const scrub = scrubFor(engine, subject)
-        return Effect.mapError(attempt(subject), (error) => scrubbedLogin(scrub)(error))
+      Effect.flatMap(target(server, config), (target) => {
+        const scrub = scrubFor(context, target)
+        return Effect.mapError(attempt(target), (error) => scrubbedLogin(scrub)(error))
       })
 
     return {
       credentialsFor: (server, config, given) =>
         Effect.gen(function* () {
-          const subject = subjectOf(server, config)
-          const own = subject === undefined ? undefined : yield* OAuthCredentials.make(engine, subject)
+          const target = loginTargetOf(server, config)
+          const own = target === undefined ? undefined : yield* OAuthCredentials.make(context, target)
           return given === undefined ? own : given.credentials(own)
         }),
       login: (server, config) => scrubbing(server, config, logins.login),
       startLogin: (server, config) => scrubbing(server, config, logins.start),
-      finishLogin: (server, config, callback) =>
-        scrubbing(server, config, (subject) => logins.finish(subject, callback)),
+      finishLogin: (server, config, callback) => scrubbing(server, config, (target) => logins.finish(target, callback)),
       logout: (server, config) => {
         // also where the config wants no login any more: what is kept is still there
         const key = config?._tag === "Remote" ? keyOf(server, config) : undefined
@@ -95,8 +94,8 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
       abandon: logins.abandon,
       status: (server, config) =>
         Effect.gen(function* () {
-          const who = yield* subject(server, config)
-          const tokens = tokensOf(who, Option.getOrUndefined(yield* engine.store.load(who)))
+          const who = yield* target(server, config)
+          const tokens = tokensOf(who, Option.getOrUndefined(yield* context.store.load(who)))
           if (tokens === undefined) return "not_authenticated"
           const isOver = (tokens.expiresAt ?? Infinity) <= (yield* Clock.currentTimeMillis)
           const isLost = tokens.refused === true || (isOver && !isRenewable(who, tokens))

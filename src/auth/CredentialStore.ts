@@ -6,11 +6,11 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { CredentialStore, makeMemory } from "./CredentialStore/port.js"
+import { CredentialStore, makeMemory } from "./tokens/credentialStorePort.js"
 
-export { type ClientInfo, type Credential, type Discovery, type Pending, type Tokens } from "./Credential.js"
-export { layerFile } from "./CredentialStore/file.js"
-export { CredentialStore, type Key, type Service, StoreFailed } from "./CredentialStore/port.js"
+export { type ClientInfo, type Credential, type Discovery, type Pending, type Tokens } from "./tokens/Credential.js"
+export { layerFile } from "./tokens/FileCredentialStore.js"
+export { CredentialStore, type Key, type Service, StoreFailed } from "./tokens/credentialStorePort.js"
 
 /**
  * Keeps logins as long as the process lives.

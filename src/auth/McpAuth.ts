@@ -6,7 +6,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Errors from "../domain/Errors.js"
-import type { ServerStatus } from "../domain/ServerStatus.js"
+import type { ServerStatus } from "../domain/server/ServerStatus.js"
 
 /**
  * What is known of a login: there is one, there is one that has to be renewed by a person, or there is none.

@@ -6,14 +6,14 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import type { Credentials, Refusal } from "../connection/Credentials.js"
-import { parseChallenge } from "../connection/httpFailure.js"
+import { parseChallenge } from "../connection/http/httpFailure.js"
 import type { ConnectionError } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
-import * as Clients from "./clients.js"
-import { connectionError, type Engine, required, storeError } from "./Engine.js"
-import { keepFresh, renew } from "./Renewal.js"
-import * as Scopes from "./scopes.js"
-import { isRenewable, isSameSettings, type Subject, tokensOf } from "./Subject.js"
+import * as OAuthClients from "./oauth/oauthClients.js"
+import { connectionError, type AuthContext, required, storeError } from "./AuthContext.js"
+import { keepFresh, renew } from "./tokens/Renewal.js"
+import * as OAuthScopes from "./oauth/oauthScopes.js"
+import { isRenewable, isSameSettings, type LoginTarget, tokensOf } from "./login/LoginTarget.js"
 
 /** Milliseconds before its end at which a token is not worth sending. */
 const margin = 2000
@@ -24,13 +24,13 @@ const maxStepUps = 2
 /** How long it may take to find out what kind of login is wanted. */
 const lookBudget = "10 seconds"
 
-export const make = (engine: Engine, subject: Subject): Effect.Effect<Credentials, never, Scope.Scope> =>
-  Effect.zipWith(Effect.scope, engine.useMemory(subject), (scope, memory) => {
-    const { server } = subject
-    const tokens = () => tokensOf(subject, memory.credential())
+export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<Credentials, never, Scope.Scope> =>
+  Effect.zipWith(Effect.scope, context.useMemory(target), (scope, loginState) => {
+    const { server } = target
+    const tokens = () => tokensOf(target, loginState.credential())
 
-    const look: Effect.Effect<void, ConnectionError> = Effect.mapBoth(engine.store.load(subject), {
-      onSuccess: (found) => void memory.found(Option.getOrUndefined(found)),
+    const look: Effect.Effect<void, ConnectionError> = Effect.mapBoth(context.store.load(target), {
+      onSuccess: (found) => void loginState.found(Option.getOrUndefined(found)),
       onFailure: (error) => storeError(server, error)
     })
 
@@ -41,34 +41,34 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
           Effect.annotateLogs({ "mcp.server": server, reason: message })
         )
       )
-      yield* engine.watch
-      engine.forkIn(scope)(keepFresh(engine, subject))
+      yield* context.watch
+      context.forkIn(scope)(keepFresh(context, target))
       const now = yield* Clock.currentTimeMillis
       const current = tokens()
       const isOver = current?.expiresAt !== undefined && current.expiresAt - margin <= now
-      const isMissing = current === undefined && subject.settings.grant === "client_credentials"
-      if (isMissing || (isOver && isRenewable(subject, current))) yield* renew(engine, subject, current?.accessToken)
+      const isMissing = current === undefined && target.settings.grant === "client_credentials"
+      if (isMissing || (isOver && isRenewable(target, current))) yield* renew(context, target, current?.accessToken)
     })
 
     const tooLittle = (scope: string | undefined): ConnectionError => {
       const granted = tokens()?.scope
-      const { stepUps } = memory
-      memory.wanted = scope ?? ""
-      return !Scopes.covers(stepUps.asked, scope) || stepUps.count < maxStepUps
+      const { stepUps } = loginState
+      loginState.wanted = scope ?? ""
+      return !OAuthScopes.covers(stepUps.asked, scope) || stepUps.count < maxStepUps
         ? required(server, "the login does not allow this", { scope })
         : required(server, "the server refuses although the login was widened, again and again", {
-            scope: Scopes.union(granted, scope),
+            scope: OAuthScopes.union(granted, scope),
             login: false
           })
     }
 
     /** Whether the server has gone over to another authorization server: then nothing of the old one is of use. */
     const hasMoved = Effect.gen(function* () {
-      const { issuer } = memory.credential() ?? {}
-      const oauth = yield* engine.oauth
-      const fetch = yield* engine.fetchFor(subject)
-      const { serverUrl, settings } = subject
-      const discovery = yield* oauth.discover(fetch, { serverUrl, settings, ...memory.wish })
+      const { issuer } = loginState.credential() ?? {}
+      const oauth = yield* context.oauth
+      const fetch = yield* context.fetchFor(target)
+      const { serverUrl, settings } = target
+      const discovery = yield* oauth.discover(fetch, { serverUrl, settings, ...loginState.wish })
       return issuer !== undefined && discovery.resourceMetadata !== undefined && discovery.issuer !== issuer
     }).pipe(
       Effect.timeoutTo({ duration: lookBudget, onTimeout: () => false, onSuccess: (moved) => moved }),
@@ -77,24 +77,23 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
 
     /** Nobody has logged in: what would have to be done? Nothing is asked of anybody but to describe itself. */
     const whatIsWanted: Effect.Effect<never, ConnectionError> = Effect.gen(function* () {
-      const { scope } = memory.wish ?? {}
+      const { scope } = loginState.wish ?? {}
       const wanted = required(server, "the server asks for a login", { scope })
-      const { verdict } = memory
-      if (verdict !== undefined && isSameSettings(verdict.of, subject.settings))
-        return yield* Effect.fail(verdict.error)
-      const oauth = yield* engine.oauth
-      const fetch = yield* engine.fetchFor(subject)
-      const { serverUrl, settings } = subject
+      const { verdict } = loginState
+      if (verdict !== undefined && isSameSettings(verdict.of, target.settings)) return yield* Effect.fail(verdict.error)
+      const oauth = yield* context.oauth
+      const fetch = yield* context.fetchFor(target)
+      const { serverUrl, settings } = target
       const discovery = yield* Effect.mapError(
-        oauth.discover(fetch, { serverUrl, settings, ...memory.wish }),
+        oauth.discover(fetch, { serverUrl, settings, ...loginState.wish }),
         // what cannot be found out now is found out when somebody logs in
         (failure) => (failure.kind === "unavailable" ? wanted : connectionError(server, failure))
       )
-      if (!Clients.isPossible(subject, oauth, discovery)) {
-        return yield* Effect.fail(Clients.registrationRequired(subject, discovery))
+      if (!OAuthClients.isPossible(target, oauth, discovery)) {
+        return yield* Effect.fail(OAuthClients.registrationRequired(target, discovery))
       }
-      const inspect = yield* engine.inspectFor(subject)
-      const registers = Clients.given(subject, oauth, discovery) === undefined
+      const inspect = yield* context.inspectFor(target)
+      const registers = OAuthClients.given(target, oauth, discovery) === undefined
       yield* Effect.mapError(oauth.checkLogin(discovery, { settings, registers, inspect }), (failure) =>
         connectionError(server, failure)
       )
@@ -102,7 +101,7 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
     }).pipe(
       Effect.timeoutFail({
         duration: lookBudget,
-        onTimeout: () => required(server, "the server asks for a login", { scope: memory.wish?.scope })
+        onTimeout: () => required(server, "the server asks for a login", { scope: loginState.wish?.scope })
       })
     )
 
@@ -114,21 +113,21 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
         yield* look
         if (isNew() && retries < Infinity) return
         if (refused === undefined) {
-          if (subject.settings.grant === "client_credentials") return yield* renew(engine, subject, undefined)
+          if (target.settings.grant === "client_credentials") return yield* renew(context, target, undefined)
           return yield* whatIsWanted
         }
         const { expiresAt } = tokens() ?? {}
         const isSurprising = expiresAt === undefined || expiresAt > (yield* Clock.currentTimeMillis)
         // a new one every time would be no better
-        if (retries === Infinity || (retries > 0 && memory.fresh === refused && isSurprising)) {
+        if (retries === Infinity || (retries > 0 && loginState.fresh === refused && isSurprising)) {
           return yield* required(server, "the server does not accept the login it was given", {
-            scope: memory.wish?.scope
+            scope: loginState.wish?.scope
           })
         }
-        if (isSurprising && subject.settings.grant === "authorization_code" && (yield* hasMoved)) {
+        if (isSurprising && target.settings.grant === "authorization_code" && (yield* hasMoved)) {
           return yield* required(server, "the server has gone over to another authorization server")
         }
-        yield* renew(engine, subject, refused)
+        yield* renew(context, target, refused)
       })
 
     return {
@@ -137,13 +136,16 @@ export const make = (engine: Engine, subject: Subject): Effect.Effect<Credential
         const current = tokens()
         return current === undefined ? {} : { authorization: `Bearer ${current.accessToken}` }
       },
-      secrets: memory.secrets,
+      secrets: loginState.secrets,
       refused: (refusal) =>
         Effect.suspend(() => {
           const shown = Secrets.make(Object.values(refusal.sent).flatMap((text) => [text, text.replace(/^\w+ /, "")]))
-          const scope = Scopes.askedFor(parseChallenge(refusal.challenge).scope, Secrets.union(memory.secrets(), shown))
+          const scope = OAuthScopes.askedFor(
+            parseChallenge(refusal.challenge).scope,
+            Secrets.union(loginState.secrets(), shown)
+          )
           if (refusal.status === 403) return Effect.fail(tooLittle(scope))
-          memory.wish = { scope, resourceMetadataUrl: resourceMetadataIn(refusal.challenge) }
+          loginState.wish = { scope, resourceMetadataUrl: resourceMetadataIn(refusal.challenge) }
           return unauthorized(refusal)
         })
     }

@@ -4,7 +4,7 @@
 import * as Data from "effect/Data"
 import * as Predicate from "effect/Predicate"
 import { EditRefused } from "../domain/Errors.js"
-import { excerpt } from "../domain/excerpt.js"
+import { excerpt } from "../domain/internal/excerpt.js"
 
 /** The words make no sense together. */
 export class WrongUsage extends Data.TaggedError("WrongUsage")<{ readonly message: string }> {}

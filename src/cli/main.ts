@@ -4,14 +4,14 @@
  */
 import { statSync } from "node:fs"
 import { isAbsolute } from "node:path"
-import { excerpt } from "../domain/excerpt.js"
-import { version } from "../domain/version.js"
-import { script, shells } from "./completions.js"
-import { overview, page, usageOf } from "./help.js"
-import { leave } from "./leave.js"
-import { parse } from "./parse.js"
-import { specs } from "./specs.js"
-import { styleFor } from "./style.js"
+import { excerpt } from "../domain/internal/excerpt.js"
+import { version } from "../domain/internal/version.js"
+import { script, shells } from "./words/completionScripts.js"
+import { overview, page, usageOf } from "./words/help.js"
+import { exit } from "./terminal/exit.js"
+import { parse } from "./words/parseWords.js"
+import { specs } from "./words/specs.js"
+import { styleFor } from "./terminal/style.js"
 
 export const main = async (words: ReadonlyArray<string>): Promise<void> => {
   let failure: string | undefined
@@ -24,9 +24,9 @@ export const main = async (words: ReadonlyArray<string>): Promise<void> => {
   // on some systems what goes into a pipe is still on its way
   await Promise.all([written(process.stdout), written(process.stderr)])
   // whoever is ended by a signal has nothing more to say
-  if (failure === undefined || code > 128) return leave(code)
+  if (failure === undefined || code > 128) return exit(code)
   process.stderr.write(`error: what was found could not be written (${failure})\n`)
-  leave(1)
+  exit(1)
 }
 
 const written = (stream: NodeJS.WriteStream): Promise<void> =>

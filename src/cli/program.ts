@@ -10,45 +10,45 @@ import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as FairScheduler from "../system/FairScheduler.js"
 import { describe, exitCodeOf } from "./failure.js"
-import { hostOf } from "./host.js"
-import * as StartReport from "./startReport.js"
-import * as Screen from "./Screen.js"
+import { hostOf } from "./supervisor/commandHost.js"
+import * as StartReport from "./commands/daemon/startReport.js"
+import * as Screen from "./terminal/Screen.js"
 import { onSignals } from "./signals.js"
-import type { Shared } from "./spec.js"
+import type { Shared } from "./words/spec.js"
 import * as StateDirectory from "../system/stateDirectory.js"
 
 type Run = (input: never) => Effect.Effect<number | void, unknown, Screen.Screen>
 
 /** Each is loaded when it is asked for. */
 const commands: Readonly<Record<string, () => Promise<{ readonly run: Run }>>> = {
-  add: () => import("./commands/add.js"),
-  auth: () => import("./commands/auth.js"),
-  call: () => import("./commands/call.js"),
-  config: () => import("./commands/config.js"),
-  connect: () => import("./commands/connect.js"),
-  debug: () => import("./commands/debug.js"),
-  disable: () => import("./commands/disable.js"),
-  disconnect: () => import("./commands/disconnect.js"),
-  enable: () => import("./commands/enable.js"),
-  events: () => import("./commands/events.js"),
-  import: () => import("./commands/import.js"),
-  list: () => import("./commands/list.js"),
-  logout: () => import("./commands/logout.js"),
-  logs: () => import("./commands/logs.js"),
-  prompt: () => import("./commands/prompt.js"),
-  prompts: () => import("./commands/prompts.js"),
-  read: () => import("./commands/read.js"),
-  reload: () => import("./commands/reload.js"),
-  remove: () => import("./commands/remove.js"),
-  resources: () => import("./commands/resources.js"),
-  restart: () => import("./commands/restart.js"),
-  serve: () => import("./commands/serve.js"),
-  start: () => import("./commands/start.js"),
-  status: () => import("./commands/status.js"),
-  stop: () => import("./commands/stop.js"),
-  test: () => import("./commands/test.js"),
-  tools: () => import("./commands/tools.js"),
-  trust: () => import("./commands/trust.js")
+  add: () => import("./commands/config/add.js"),
+  auth: () => import("./commands/login/auth.js"),
+  call: () => import("./commands/catalog/call.js"),
+  config: () => import("./commands/config/config.js"),
+  connect: () => import("./commands/servers/connect.js"),
+  debug: () => import("./commands/login/debug.js"),
+  disable: () => import("./commands/config/disable.js"),
+  disconnect: () => import("./commands/servers/disconnect.js"),
+  enable: () => import("./commands/config/enable.js"),
+  events: () => import("./commands/daemon/events.js"),
+  import: () => import("./commands/config/import.js"),
+  list: () => import("./commands/servers/list.js"),
+  logout: () => import("./commands/login/logout.js"),
+  logs: () => import("./commands/servers/logs.js"),
+  prompt: () => import("./commands/catalog/prompt.js"),
+  prompts: () => import("./commands/catalog/prompts.js"),
+  read: () => import("./commands/catalog/read.js"),
+  reload: () => import("./commands/daemon/reload.js"),
+  remove: () => import("./commands/config/remove.js"),
+  resources: () => import("./commands/catalog/resources.js"),
+  restart: () => import("./commands/servers/restart.js"),
+  serve: () => import("./commands/daemon/serve.js"),
+  start: () => import("./commands/daemon/start.js"),
+  status: () => import("./commands/servers/status.js"),
+  stop: () => import("./commands/daemon/stop.js"),
+  test: () => import("./commands/login/test.js"),
+  tools: () => import("./commands/catalog/tools.js"),
+  trust: () => import("./commands/config/trust.js")
 }
 
 /** The exit code. */

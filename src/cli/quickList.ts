@@ -4,9 +4,9 @@
  */
 import { connect } from "node:net"
 import { join } from "node:path"
-import { surroundings } from "../config/Host.js"
-import { describe, same, type Sources } from "../config/sources.js"
-import { revision } from "../control/revision.js"
+import { surroundings } from "../config/ConfigHost.js"
+import { describe, same, type LayerSources } from "../config/layers/layerSources.js"
+import { revision } from "../control/apiRevision.js"
 import { assertSafeDirectory } from "../system/directoryOwnership.js"
 import { readOwnSync } from "../system/ownership.js"
 
@@ -36,7 +36,7 @@ interface Daemon {
   readonly api: number
   readonly socket?: string
   readonly isEnding?: boolean
-  readonly sources: Sources
+  readonly sources: LayerSources
 }
 
 const timeoutMs = 2000

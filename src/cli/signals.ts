@@ -4,8 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { leave } from "./leave.js"
-import { some } from "./some.js"
+import { exit } from "./terminal/exit.js"
+import { nameList } from "./words/nameList.js"
 
 const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
@@ -38,17 +38,17 @@ export const onSignals = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Signals 
     const handler = () => {
       if (code !== undefined) {
         say("killed what was left")
-        return leave(codes[signal])
+        return exit(codes[signal])
       }
       code = codes[signal]
       const tell = () => {
         const names = waitingFor()
-        const whom = names.length === 0 ? "" : `: waiting for ${some(names)}`
+        const whom = names.length === 0 ? "" : `: waiting for ${nameList(names)}`
         say(`stopping${whom} (again to kill at once)`)
       }
       timers.push(
         setTimeout(tell, momentMs),
-        setTimeout(() => leave(codes[signal]), lastResortMs)
+        setTimeout(() => exit(codes[signal]), lastResortMs)
       )
       Effect.runFork(Fiber.interrupt(fiber))
     }

@@ -6,40 +6,40 @@
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
-import type { Desired } from "../domain/Desired.js"
+import type { Desired } from "../domain/server/Desired.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import type { EditRefused, InvalidConfig, ServerExists, ServerNotFound } from "../domain/Errors.js"
-import type { Plan } from "../domain/Plan.js"
-import type * as ServerConfig from "../domain/ServerConfig.js"
-import type { Client } from "./clients.js"
-import * as Edit from "./edit.js"
-import * as Explain from "./explain.js"
-import * as Follow from "./follow.js"
-import { type Host, surroundings } from "./Host.js"
-import type { LayerKind } from "./Layer.js"
-import * as Import from "./importFrom.js"
-import * as ImportInto from "./importInto.js"
-import * as Load from "./load.js"
-import * as Organisation from "./Organisation.js"
-import * as Trust from "./trust.js"
-import * as Workspace from "./Workspace.js"
+import type { Plan } from "../domain/server/Plan.js"
+import type * as ServerConfig from "../domain/server/ServerConfig.js"
+import type { Client } from "./import/knownClients.js"
+import * as EditConfig from "./edit/editConfig.js"
+import * as Explain from "./explain/explain.js"
+import * as Follow from "./watch/follow.js"
+import { type ConfigHost, surroundings } from "./ConfigHost.js"
+import type { LayerKind } from "./layers/ConfigLayer.js"
+import * as ImportFrom from "./import/importFrom.js"
+import * as ImportInto from "./import/importInto.js"
+import * as LoadLayers from "./layers/loadLayers.js"
+import * as Organisation from "./layers/Organisation.js"
+import * as Approval from "./trust/approval.js"
+import * as Workspace from "./layers/Workspace.js"
 
-export { type Client, clients } from "./clients.js"
-export type { Edited } from "./edit.js"
-export type { ExplainedServer, ExplainedValue, Explanation } from "./explain.js"
-export type { Host } from "./Host.js"
-export type { Imported, ImportedServer } from "./importFrom.js"
-export type { Destination, ImportOptions } from "./importInto.js"
-export type { LayerKind } from "./Layer.js"
-export type { Review, Reviewed, ReviewedFile, ReviewedPart, ReviewedServer } from "./trust.js"
+export { type Client, knownClients } from "./import/knownClients.js"
+export type { Edited } from "./edit/editConfig.js"
+export type { ExplainedServer, ExplainedValue, Explanation } from "./explain/explain.js"
+export type { ConfigHost } from "./ConfigHost.js"
+export type { Imported, ImportedServer } from "./import/importFrom.js"
+export type { Destination, ImportOptions } from "./import/importInto.js"
+export type { LayerKind } from "./layers/ConfigLayer.js"
+export type { Review, Reviewed, ReviewedFile, ReviewedPart, ReviewedServer } from "./trust/approval.js"
 
 /**
  * @since 0.1.0
  * @category models
  */
-export interface Options extends Host {
+export interface Options extends ConfigHost {
   /** What the program itself asks for: the lowest layer, taken literally. Defaults to nothing. */
-  readonly program?: Load.Program | undefined
+  readonly program?: LoadLayers.Program | undefined
 }
 
 /**
@@ -97,20 +97,20 @@ export const load = (options: Options = {}): Effect.Effect<Loaded, InvalidConfig
       untrusted: [...content.servers.keys()].filter((name) => !isTrusted(name))
     })),
     diagnostics: found.diagnostics,
-    problems: found.broken.size === 0 ? [] : [Load.rejection(found.broken.values())],
+    problems: found.broken.size === 0 ? [] : [LoadLayers.rejection(found.broken.values())],
     workspace: {
       directory: found.workspace.directory,
       isTrusted: found.workspace.isTrusted,
-      servers: Load.inUserDirectory(found),
+      servers: LoadLayers.inUserDirectory(found),
       runsIn: Workspace.userDirectory(found.workspace)
     }
   }))
 
-const snapshot = (options: Options): Effect.Effect<Load.Snapshot, InvalidConfig> =>
-  Effect.suspend(() => Load.load(surroundings(options), options.program ?? {})).pipe(
+const snapshot = (options: Options): Effect.Effect<LoadLayers.Snapshot, InvalidConfig> =>
+  Effect.suspend(() => LoadLayers.load(surroundings(options), options.program ?? {})).pipe(
     Effect.flatMap((found) => {
-      const fatal = Array.from(found.broken).filter(([name]) => !Load.isForeign(found, name))
-      if (fatal.length > 0) return Effect.fail(Load.rejection(fatal.map(([, issues]) => issues)))
+      const fatal = Array.from(found.broken).filter(([name]) => !LoadLayers.isForeign(found, name))
+      if (fatal.length > 0) return Effect.fail(LoadLayers.rejection(fatal.map(([, issues]) => issues)))
       return found.desired.rejected === undefined ? Effect.succeed(found) : Effect.fail(found.desired.rejected)
     })
   )
@@ -131,7 +131,7 @@ export const explain = (options: Options = {}): Effect.Effect<Explain.Explanatio
  * @since 0.1.0
  * @category loading
  */
-export const refreshOrganisation = (options: Host = {}): Effect.Effect<boolean> =>
+export const refreshOrganisation = (options: ConfigHost = {}): Effect.Effect<boolean> =>
   Effect.suspend(() => Organisation.refresh(surroundings(options)))
 
 /**
@@ -201,7 +201,7 @@ export const following = (options: Options, watch: boolean) =>
  * @since 0.1.0
  * @category models
  */
-export interface EditOptions extends Host, Edit.Where {}
+export interface EditOptions extends ConfigHost, EditConfig.Where {}
 
 const placeOf = ({ file, scope, ...host }: EditOptions) => {
   const where = surroundings({ ...host, files: [...(host.files ?? []), ...(file === undefined ? [] : [file])] })
@@ -219,10 +219,10 @@ export const add = (
   name: string,
   entry: ServerConfig.Input,
   options: EditOptions = {}
-): Effect.Effect<Edit.Edited, ServerExists | InvalidConfig | EditRefused> =>
+): Effect.Effect<EditConfig.Edited, ServerExists | InvalidConfig | EditRefused> =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
-    return Edit.add(where, { name, entry }, target)
+    return EditConfig.add(where, { name, entry }, target)
   })
 
 /**
@@ -240,7 +240,7 @@ export const newServerFile = (
 }> =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
-    return Edit.newServerTarget(where, target)
+    return EditConfig.newServerTarget(where, target)
   })
 
 /**
@@ -252,10 +252,10 @@ export const newServerFile = (
 export const remove = (
   name: string,
   options: EditOptions = {}
-): Effect.Effect<Edit.Edited, ServerNotFound | EditRefused> =>
+): Effect.Effect<EditConfig.Edited, ServerNotFound | EditRefused> =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
-    return Edit.remove(where, name, target)
+    return EditConfig.remove(where, name, target)
   })
 
 /**
@@ -268,7 +268,7 @@ export const remove = (
 export const enable = (
   name: string,
   options: EditOptions = {}
-): Effect.Effect<Edit.Edited, ServerNotFound | EditRefused> => turn(name, true, options)
+): Effect.Effect<EditConfig.Edited, ServerNotFound | EditRefused> => turn(name, true, options)
 
 /**
  * Switches a server off, likewise.
@@ -279,12 +279,12 @@ export const enable = (
 export const disable = (
   name: string,
   options: EditOptions = {}
-): Effect.Effect<Edit.Edited, ServerNotFound | EditRefused> => turn(name, false, options)
+): Effect.Effect<EditConfig.Edited, ServerNotFound | EditRefused> => turn(name, false, options)
 
 const turn = (name: string, enabled: boolean, options: EditOptions) =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
-    return Edit.turn(where, name, enabled, target)
+    return EditConfig.turn(where, name, enabled, target)
   })
 
 /**
@@ -293,9 +293,9 @@ const turn = (name: string, enabled: boolean, options: EditOptions) =>
  * @since 0.1.0
  * @category trust
  */
-export const userDirectory = (options: Host = {}): Effect.Effect<string> =>
+export const userDirectory = (options: ConfigHost = {}): Effect.Effect<string> =>
   Effect.map(
-    Effect.suspend(() => Load.load(surroundings(options), {})),
+    Effect.suspend(() => LoadLayers.load(surroundings(options), {})),
     ({ workspace }) => Workspace.userDirectory(workspace)
   )
 
@@ -303,7 +303,7 @@ export const userDirectory = (options: Host = {}): Effect.Effect<string> =>
  * @since 0.1.0
  * @category trust
  */
-export interface TrustOptions extends Host {
+export interface TrustOptions extends ConfigHost {
   /** Only this project file. Defaults to all files of the project, and its directory. */
   readonly file?: string | undefined
 }
@@ -315,8 +315,8 @@ export interface TrustOptions extends Host {
  * @since 0.1.0
  * @category trust
  */
-export const review = (options: TrustOptions = {}): Effect.Effect<Trust.Reviewed, EditRefused> =>
-  Effect.suspend(() => Trust.review(surroundings(options), absoluteFile(options)))
+export const review = (options: TrustOptions = {}): Effect.Effect<Approval.Reviewed, EditRefused> =>
+  Effect.suspend(() => Approval.review(surroundings(options), absoluteFile(options)))
 
 /**
  * What would have to be approved for one server to run: its entries in project files that are not approved yet. Nothing where
@@ -325,8 +325,8 @@ export const review = (options: TrustOptions = {}): Effect.Effect<Trust.Reviewed
  * @since 0.1.0
  * @category trust
  */
-export const reviewServer = (name: string, options: EditOptions = {}): Effect.Effect<Trust.Reviewed | undefined> =>
-  Effect.suspend(() => Trust.reviewServer(placeOf(options).where, name))
+export const reviewServer = (name: string, options: EditOptions = {}): Effect.Effect<Approval.Reviewed | undefined> =>
+  Effect.suspend(() => Approval.reviewServer(placeOf(options).where, name))
 
 /**
  * Approves what the project's files say now, or what one of them says. It holds for each server until its entry or the
@@ -335,7 +335,7 @@ export const reviewServer = (name: string, options: EditOptions = {}): Effect.Ef
  * @since 0.1.0
  * @category trust
  */
-export const trust = (options: TrustOptions = {}): Effect.Effect<Trust.Review, EditRefused> =>
+export const trust = (options: TrustOptions = {}): Effect.Effect<Approval.Review, EditRefused> =>
   Effect.flatMap(review(options), ({ approve, review }) => Effect.as(approve, review))
 
 /**
@@ -346,9 +346,9 @@ export const trust = (options: TrustOptions = {}): Effect.Effect<Trust.Review, E
  * @category trust
  */
 export const distrust = (options: TrustOptions = {}): Effect.Effect<ReadonlyArray<string>, EditRefused> =>
-  Effect.suspend(() => Trust.distrust(surroundings(options), absoluteFile(options)))
+  Effect.suspend(() => Approval.distrust(surroundings(options), absoluteFile(options)))
 
-const absoluteFile = ({ file, ...host }: Host & { readonly file?: string | undefined }): string | undefined =>
+const absoluteFile = ({ file, ...host }: ConfigHost & { readonly file?: string | undefined }): string | undefined =>
   file === undefined ? undefined : surroundings({ ...host, files: [file] }).files[0]
 
 /**
@@ -358,8 +358,8 @@ const absoluteFile = ({ file, ...host }: Host & { readonly file?: string | undef
  * @since 0.1.0
  * @category importing
  */
-export const importFrom = (client: Client, options: Host = {}): Effect.Effect<Import.Imported> =>
-  Effect.suspend(() => Import.importFrom(client, surroundings(options)))
+export const importFrom = (client: Client, options: ConfigHost = {}): Effect.Effect<ImportFrom.Imported> =>
+  Effect.suspend(() => ImportFrom.importFrom(client, surroundings(options)))
 
 /**
  * The file that {@link addImported} would write a server to, and whether it may run there at once.
@@ -368,8 +368,8 @@ export const importFrom = (client: Client, options: Host = {}): Effect.Effect<Im
  * @category importing
  */
 export const destination = (
-  server: Import.ImportedServer,
-  options: Host & ImportInto.ImportOptions = {}
+  server: ImportFrom.ImportedServer,
+  options: ConfigHost & ImportInto.ImportOptions = {}
 ): Effect.Effect<ImportInto.Destination, EditRefused> =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
@@ -384,9 +384,9 @@ export const destination = (
  * @category importing
  */
 export const addImported = (
-  server: Import.ImportedServer,
-  options: Host & ImportInto.ImportOptions = {}
-): Effect.Effect<Edit.Edited & ImportInto.Destination, ServerExists | InvalidConfig | EditRefused> =>
+  server: ImportFrom.ImportedServer,
+  options: ConfigHost & ImportInto.ImportOptions = {}
+): Effect.Effect<EditConfig.Edited & ImportInto.Destination, ServerExists | InvalidConfig | EditRefused> =>
   Effect.suspend(() => {
     const { target, where } = placeOf(options)
     return ImportInto.addImported(where, server, { ...options, ...target })

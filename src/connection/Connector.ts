@@ -9,9 +9,9 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import type * as Errors from "../domain/Errors.js"
-import type * as Protocol from "../domain/Protocol.js"
-import type { ServerConfig } from "../domain/ServerConfig.js"
-import type { AttemptPhase } from "../domain/ServerStatus.js"
+import type * as Protocol from "../domain/catalog/Protocol.js"
+import type { ServerConfig } from "../domain/server/ServerConfig.js"
+import type { AttemptPhase } from "../domain/server/ServerStatus.js"
 import type { Credentials } from "./Credentials.js"
 import type { Session } from "./Session.js"
 
@@ -86,8 +86,8 @@ export const layer = (options: Options = {}): Layer.Layer<Connector> =>
     Connector,
     Effect.gen(function* () {
       // the SDK takes a while to load: only those wait for it who build this layer
-      const { connect, makeHost } = yield* Effect.promise(() => import("./sdkConnect.js"))
-      const host = yield* makeHost(options)
+      const { connect, makeConnectorContext } = yield* Effect.promise(() => import("./sdk/sdkConnect.js"))
+      const host = yield* makeConnectorContext(options)
       return { connect: (connectOptions) => connect(host, connectOptions) }
     })
   )

@@ -8,8 +8,8 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type * as Errors from "../domain/Errors.js"
-import type * as Listing from "../domain/Listing.js"
-import * as Protocol from "../domain/Protocol.js"
+import type * as Listing from "../domain/catalog/Listing.js"
+import * as Protocol from "../domain/catalog/Protocol.js"
 
 /**
  * What the handshake told about the server.

@@ -10,16 +10,16 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { Plan } from "../domain/Plan.js"
-import * as Protocol from "../domain/Protocol.js"
-import { ServerSnapshot } from "../domain/ServerSnapshot.js"
-import { ServerStatus } from "../domain/ServerStatus.js"
-import { version } from "../domain/version.js"
+import { Plan } from "../domain/server/Plan.js"
+import * as Protocol from "../domain/catalog/Protocol.js"
+import { ServerSnapshot } from "../domain/server/ServerSnapshot.js"
+import { ServerStatus } from "../domain/server/ServerStatus.js"
+import { version } from "../domain/internal/version.js"
 import * as ControlError from "./ControlError.js"
-import { finished } from "./openApi.js"
+import { finished } from "./server/openApi.js"
 import * as Payload from "./Payload.js"
 
-export { revision } from "./revision.js"
+export { revision } from "./apiRevision.js"
 
 /** The server has it decoded already; the derived client does not encode by itself. */
 const Segment = Schema.transform(Schema.String, Schema.String, {

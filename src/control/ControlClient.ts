@@ -14,13 +14,13 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type * as Errors from "../domain/Errors.js"
-import { CallToolResult, LogLine, Progress } from "../domain/Protocol.js"
-import { ServerEvent } from "../domain/ServerEvent.js"
+import { CallToolResult, LogLine, Progress } from "../domain/catalog/Protocol.js"
+import { ServerEvent } from "../domain/server/ServerEvent.js"
 import { ControlApi } from "./ControlApi.js"
 import * as ControlError from "./ControlError.js"
-import * as NodeHttp from "./nodeHttp.js"
+import * as NodeHttp from "./server/nodeHttp.js"
 import type { Call } from "./Payload.js"
-import { type Message, parse } from "./sse.js"
+import { type Message, parse } from "./server/sse.js"
 
 /**
  * @since 0.1.0

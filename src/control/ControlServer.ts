@@ -18,14 +18,14 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { McpAuth } from "../auth/McpAuth.js"
-import { defined } from "../domain/defined.js"
+import { defined } from "../domain/internal/defined.js"
 import { McpSupervisor } from "../supervision/model.js"
 import * as ControlToken from "./ControlToken.js"
-import * as EventFeed from "./EventFeed.js"
-import * as Gate from "./Gate.js"
-import { guard } from "./guard.js"
-import * as Handlers from "./handlers.js"
-import { listen, type Listening } from "./listen.js"
+import * as EventFeed from "./server/EventFeed.js"
+import * as Admission from "./server/admission.js"
+import { requestPipeline } from "./server/requestPipeline.js"
+import * as Handlers from "./server/handlers.js"
+import { listen, type Listening } from "./server/listen.js"
 
 /**
  * @since 0.1.0
@@ -135,7 +135,7 @@ export const checkBind = ({
   ownToken
 }: Pick<Options, "host" | "ownToken">): Effect.Effect<void, UnsafeBind | WeakToken> => {
   if (ownToken === undefined) {
-    return Gate.isLoopback(host.toLowerCase()) ? Effect.void : Effect.fail(new UnsafeBind({ host }))
+    return Admission.isLoopback(host.toLowerCase()) ? Effect.void : Effect.fail(new UnsafeBind({ host }))
   }
   return ControlToken.isStrong(Redacted.value(ownToken)) ? Effect.void : Effect.fail(new WeakToken())
 }
@@ -166,9 +166,9 @@ const make = (
     const { allowedHosts = [], allowedOrigins = [], heartbeat = "15 seconds", maxBody = 4 * 1024 * 1024 } = options
     const { host = defaultHost, ownToken, port = defaultPort, socket, token } = options
     yield* checkBind(options)
-    const policy: Gate.Policy = {
+    const policy: Admission.Policy = {
       accepts: ControlToken.accepts(ownToken === undefined ? [token] : [token, ownToken]),
-      isOurs: Gate.ours(host, allowedHosts),
+      isOurs: Admission.ours(host, allowedHosts),
       origins: allowedOrigins
     }
     const feed = yield* EventFeed.make(yield* McpSupervisor, heartbeat)
@@ -177,7 +177,7 @@ const make = (
       Effect.provide(context),
       HttpRouter.withRouterConfig({ maxParamLength: maxHeaderSize })
     )
-    const app: HttpApp.Default = guard({ policy, maxBody })(Effect.provide(routed, context))
+    const app: HttpApp.Default = requestPipeline({ policy, maxBody })(Effect.provide(routed, context))
 
     const serve = (where: ListenOptions, named: string) =>
       Effect.mapError(listen(app, where), (code) => new ListenFailed({ address: named, code }))

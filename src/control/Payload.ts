@@ -5,9 +5,9 @@
  */
 import * as Schema from "effect/Schema"
 import { Issue } from "../domain/Issue.js"
-import { Plan } from "../domain/Plan.js"
-import { Millis } from "../domain/ServerConfig/Input.js"
-import { ServerStatus } from "../domain/ServerStatus.js"
+import { Plan } from "../domain/server/Plan.js"
+import { Millis } from "../domain/server/ServerConfig/Input.js"
+import { ServerStatus } from "../domain/server/ServerStatus.js"
 
 /**
  * All servers and how they are.

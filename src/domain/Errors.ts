@@ -3,6 +3,6 @@
  *
  * @since 0.1.0
  */
-export * from "./Errors/call.js"
-export * from "./Errors/command.js"
-export * from "./Errors/connection.js"
+export * from "./Errors/callErrors.js"
+export * from "./Errors/commandErrors.js"
+export * from "./Errors/connectionErrors.js"

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Redacted from "effect/Redacted"
-import { largest } from "./extremes.js"
+import { largest } from "./internal/extremes.js"
 import { matcher, type Range } from "./Secrets/match.js"
 
 /**

@@ -3,8 +3,8 @@
  */
 import type * as Clock from "effect/Clock"
 import type * as Stream from "effect/Stream"
-import type { ServerEvent } from "../domain/ServerEvent.js"
-import * as Ring from "./Ring.js"
+import type { ServerEvent } from "../domain/server/ServerEvent.js"
+import * as ReplayLog from "../system/stream/ReplayLog.js"
 
 type Unnumbered<Event> = Event extends unknown ? Omit<Event, "seq" | "at"> : never
 
@@ -26,7 +26,7 @@ const capacity = 10_000
 const maxCharacters = 16 * 1024 * 1024
 
 export const make = (clock: Clock.Clock): EventLog => {
-  const ring = Ring.make<ServerEvent>({
+  const ring = ReplayLog.make<ServerEvent>({
     capacity,
     room: { total: maxCharacters, of: (event) => charactersOf(event) },
     missed: (from, to) => ({ seq: to, at: clock.unsafeCurrentTimeMillis(), type: "Skipped", from, to })

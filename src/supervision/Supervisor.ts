@@ -13,23 +13,23 @@ import * as Auth from "../auth/Auth.js"
 import { McpAuth } from "../auth/McpAuth.js"
 import { Connector } from "../connection/Connector.js"
 import * as Errors from "../domain/Errors.js"
-import * as Lifecycle from "../domain/Lifecycle.js"
-import * as ServerStatus from "../domain/ServerStatus.js"
-import * as Actors from "./Actors.js"
-import * as Calls from "./Calls.js"
-import { CatalogStore } from "./CatalogStore.js"
-import * as Configuration from "./Configuration.js"
+import * as Lifecycle from "../domain/server/Lifecycle.js"
+import * as ServerStatus from "../domain/server/ServerStatus.js"
+import * as Actors from "./servers/Actors.js"
+import * as Calls from "./calls/Calls.js"
+import { CatalogStore } from "./catalog/CatalogStore.js"
+import * as Configuration from "./servers/Configuration.js"
 import * as EventLog from "./EventLog.js"
-import type { Hub } from "./Hub.js"
-import type * as Inbox from "./Inbox.js"
-import * as Logins from "./logins.js"
+import type { SupervisorContext } from "./SupervisorContext.js"
+import type * as Inbox from "./actor/Inbox.js"
+import * as ServerLogins from "./servers/serverLogins.js"
 import { McpSupervisor, type Options, type Shape } from "./model.js"
-import * as Reconciler from "./Reconciler.js"
-import * as Roster from "./Roster.js"
-import type { ServerActor } from "./ServerActor.js"
-import * as Subscriptions from "./subscriptions.js"
-import { traced } from "./trace.js"
-import * as Turns from "./Turns.js"
+import * as Reconciler from "./servers/Reconciler.js"
+import * as ServerRegistry from "./servers/ServerRegistry.js"
+import type { ServerActor } from "./actor/ServerActor.js"
+import * as Subscriptions from "./calls/subscriptions.js"
+import { traced } from "./calls/trace.js"
+import * as Turns from "./servers/Turns.js"
 
 /**
  * Many processes starting at once, each perhaps loading its program first, would make all of them too slow. A server that takes
@@ -50,7 +50,7 @@ const make = <R>(
     const first = yield* Reconciler.resolveInSteps(options)
     const connector = yield* Connector
     const store = yield* CatalogStore
-    const context = yield* Effect.context<R>()
+    const services = yield* Effect.context<R>()
     const runtime = (yield* Effect.runtime<never>()).pipe(
       Runtime.updateContext(Context.omit(Tracer.ParentSpan)),
       // whoever builds the layer may be beyond interruption; the actors are not
@@ -58,21 +58,21 @@ const make = <R>(
     )
     const clock = yield* Effect.clock
     const provided = <A, B>(handler: ((input: A) => Effect.Effect<B, never, R>) | undefined) =>
-      handler === undefined ? undefined : (input: A) => Effect.provide(handler(input), context)
+      handler === undefined ? undefined : (input: A) => Effect.provide(handler(input), services)
     const { headers } = options
 
     const events = EventLog.make(clock)
-    const roster = Roster.make(events)
+    const registry = ServerRegistry.make(events)
     let closed = false
 
     const auth = yield* Auth.make({
       clientInfo: options.clientInfo,
       openUrl: provided(options.openUrl),
       onEvent: (server, what) => events.publish({ type: "Auth", server, what }),
-      onChange: (server, revoked) => roster.get(server)?.send({ _tag: "CredentialsChanged", revoked })
+      onChange: (server, revoked) => registry.get(server)?.send({ _tag: "CredentialsChanged", revoked })
     })
 
-    const hub: Hub = {
+    const context: SupervisorContext = {
       connector,
       auth,
       store,
@@ -83,13 +83,13 @@ const make = <R>(
       dials: yield* Turns.make(dials),
       handlers: { elicit: provided(options.onElicit), sample: provided(options.onSample) },
       roots: options.roots ?? workingDirectory(),
-      goneError: (server) => (closed ? new Errors.SupervisorClosed() : roster.notFound(server)),
-      headers: headers && ((server, reason) => Effect.provide(headers(server, reason), context))
+      goneError: (server) => (closed ? new Errors.SupervisorClosed() : registry.notFound(server)),
+      headers: headers && ((server, reason) => Effect.provide(headers(server, reason), services))
     }
 
     const find = (name: string): Effect.Effect<ServerActor, Errors.ServerNotFound> =>
       Effect.flatMap(actors.find(name), (actor) =>
-        actor === undefined ? Effect.fail(roster.notFound(name)) : Effect.succeed(actor)
+        actor === undefined ? Effect.fail(registry.notFound(name)) : Effect.succeed(actor)
       )
 
     const command = (event: Inbox.Event) => (name: string) =>
@@ -105,18 +105,18 @@ const make = <R>(
             const status = Lifecycle.status(state)
             return ServerStatus.isSettled(status) ? status : undefined
           }),
-          () => roster.notFound(name)
+          () => registry.notFound(name)
         )
       })
 
     const awaitOutcomes: Shape["awaitOutcomes"] = ({ servers, timeout } = {}) =>
       Effect.gen(function* () {
-        const { done, outcomes } = roster.settling(servers)
+        const { done, outcomes } = registry.settling(servers)
         yield* timeout === undefined ? done : Effect.timeoutOption(done, timeout)
         const snapshots =
           servers === undefined
-            ? roster.snapshots.get()
-            : [...new Set(servers)].flatMap((name) => roster.snapshot(name) ?? [])
+            ? registry.snapshots.get()
+            : [...new Set(servers)].flatMap((name) => registry.snapshot(name) ?? [])
         // one that settled and is connecting again is shown as it settled
         return snapshots.map((now) => (ServerStatus.isSettled(now.status) ? now : (outcomes.get(now.name) ?? now)))
       })
@@ -131,21 +131,21 @@ const make = <R>(
         return yield* new Errors.RequiredServerFailed({ servers: [failed, ...others] })
       })
 
-    const isRequired = (name: string) => roster.definition(name)?.config?.required === true
+    const isRequired = (name: string) => registry.definition(name)?.config?.required === true
 
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
-        roster.end()
+        registry.end()
         events.end()
       })
     )
-    const actors = yield* Actors.make(hub, roster)
-    const configuration = yield* Configuration.make(hub, roster, actors, first)
+    const actors = yield* Actors.make(context, registry)
+    const configuration = yield* Configuration.make(context, registry, actors, first)
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         closed = true
         // whoever waits for a server learns it at once
-        for (const { state } of roster.actors()) state.end()
+        for (const { state } of registry.actors()) state.end()
       })
     )
     yield* configuration.begin
@@ -156,24 +156,24 @@ const make = <R>(
         traced(`McpSupervisor.${method}`, { "mcp.server": name }, () => run(name))
 
     const shape: Shape = {
-      servers: Effect.sync(() => roster.snapshots.get()),
+      servers: Effect.sync(() => registry.snapshots.get()),
       server: (name) =>
         Effect.suspend(() => {
-          const snapshot = roster.snapshot(name)
-          return snapshot === undefined ? Effect.fail(roster.notFound(name)) : Effect.succeed(snapshot)
+          const snapshot = registry.snapshot(name)
+          return snapshot === undefined ? Effect.fail(registry.notFound(name)) : Effect.succeed(snapshot)
         }),
-      changes: roster.snapshots.changes,
+      changes: registry.snapshots.changes,
       events: events.live,
       eventsFrom: events.from,
-      catalog: Effect.sync(() => roster.catalog.current.get()),
-      catalogChanges: roster.catalog.current.changes,
-      catalogFor: (agent) => Effect.sync(() => roster.catalog.forAgent(agent)),
-      ...Calls.make(hub, roster, actors.find, () => closed),
+      catalog: Effect.sync(() => registry.catalog.current.get()),
+      catalogChanges: registry.catalog.current.changes,
+      catalogFor: (agent) => Effect.sync(() => registry.catalog.forAgent(agent)),
+      ...Calls.make(context, registry, actors.find, () => closed),
       subscribeResource: (server, uri) =>
         Stream.unwrap(
           Effect.map(actors.find(server), (actor) => {
-            if (actor !== undefined) return Subscriptions.follow(hub, actor, uri)
-            return closed ? Stream.empty : Stream.fail(roster.notFound(server))
+            if (actor !== undefined) return Subscriptions.follow(context, actor, uri)
+            return closed ? Stream.empty : Stream.fail(registry.notFound(server))
           })
         ),
       add: (name, config) => traced("McpSupervisor.add", { "mcp.server": name }, () => configuration.add(name, config)),
@@ -189,7 +189,7 @@ const make = <R>(
       awaitSettled: (options) => traced("McpSupervisor.awaitSettled", {}, () => awaitSettled(options)),
       logs: (name) => Stream.unwrap(Effect.map(find(name), (actor) => actor.logs.from(() => 1)))
     }
-    return Context.make(McpSupervisor, shape).pipe(Context.add(McpAuth, Logins.make(auth, roster, find)))
+    return Context.make(McpSupervisor, shape).pipe(Context.add(McpAuth, ServerLogins.make(auth, registry, find)))
   })
 
 /** None, if it was deleted under us. */

@@ -6,11 +6,11 @@ import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { defined } from "../domain/defined.js"
+import { defined } from "../domain/internal/defined.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import { type ConnectionError, UnexpectedFailure } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
-import * as ServerConfig from "../domain/ServerConfig.js"
+import * as ServerConfig from "../domain/server/ServerConfig.js"
 
 /** Hides the secrets of a server in what is said about it: servers put what they are given into names and schemas. */
 export const scrubbed = (config: ServerConfig.ServerConfig): ((diagnostic: Diagnostic) => Diagnostic) => {

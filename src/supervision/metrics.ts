@@ -4,7 +4,7 @@
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
 import * as MetricLabel from "effect/MetricLabel"
-import type { ServerStatus } from "../domain/ServerStatus.js"
+import type { ServerStatus } from "../domain/server/ServerStatus.js"
 
 const connections = Metric.gauge("mcp_connections", { description: "servers by status" })
 const restarts = Metric.counter("mcp_restarts_total", {

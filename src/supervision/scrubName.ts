@@ -2,7 +2,7 @@
  * Names that a server chose, as events show them: a server may put a secret of its config into the name of a tool.
  */
 import * as Secrets from "../domain/Secrets.js"
-import { secrets, type ServerConfig } from "../domain/ServerConfig.js"
+import { secrets, type ServerConfig } from "../domain/server/ServerConfig.js"
 
 /** Names that are remembered for each config. A call publishes an event, and scrubbing takes longer than looking up. */
 const maxRemembered = 1_000

@@ -8,7 +8,7 @@ import { promisify } from "node:util"
 import type { UnknownException } from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { defined } from "../domain/defined.js"
+import { defined } from "../domain/internal/defined.js"
 
 const Fact = Schema.optionalWith(Schema.String, { exact: true })
 

@@ -1,22 +1,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Either, Exit, Fiber, FiberId, FiberRef, HashMap, Option, Scope, TestClock } from "effect"
-import { makeMemory } from "../../src/auth/CredentialStore/port.js"
-import * as Engine from "../../src/auth/Engine.js"
-import * as Logins from "../../src/auth/Logins.js"
-import { subjectOf } from "../../src/auth/Subject.js"
-import * as ServerConfig from "../../src/domain/ServerConfig.js"
+import { makeMemory } from "../../src/auth/tokens/credentialStorePort.js"
+import * as AuthContext from "../../src/auth/AuthContext.js"
+import * as Logins from "../../src/auth/login/Logins.js"
+import { loginTargetOf } from "../../src/auth/login/LoginTarget.js"
+import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 
 const subject = (() => {
   // nobody listens here: others bring what people come back with
   const oauth = { clientId: "c", redirectUri: "https://app.example/callback" }
   const { config } = Either.getOrThrow(ServerConfig.decode("it", { url: "https://host.example/mcp", oauth }))
-  return subjectOf("it", Option.getOrThrow(config) as ServerConfig.Remote)!
+  return loginTargetOf("it", Option.getOrThrow(config) as ServerConfig.Remote)!
 })()
 
 interface Setup {
   /** Comes before the authorization server is known. */
   readonly discovery?: Effect.Effect<void> | undefined
-  readonly onEvent?: ((what: Engine.What) => void) | undefined
+  readonly onEvent?: ((what: AuthContext.AuthEventKind) => void) | undefined
   readonly openUrl?: ((url: string) => Effect.Effect<void>) | undefined
 }
 
@@ -24,8 +24,8 @@ interface Setup {
 const world = ({ discovery = Effect.void, onEvent = () => {}, openUrl = () => Effect.void }: Setup = {}) =>
   Effect.gen(function* () {
     const store = makeMemory()
-    const events: Array<Engine.What> = []
-    const options: Engine.Options = {
+    const events: Array<AuthContext.AuthEventKind> = []
+    const options: AuthContext.Options = {
       store,
       clientInfo: { name: "test", version: "1" },
       onEvent: (_, what) => {
@@ -47,8 +47,8 @@ const world = ({ discovery = Effect.void, onEvent = () => {}, openUrl = () => Ef
     }
     const own = yield* Scope.make()
     yield* Effect.addFinalizer(() => Scope.close(own, Exit.void))
-    const engine: Engine.Engine = {
-      ...(yield* Scope.extend(Engine.make(options), own)),
+    const engine: AuthContext.AuthContext = {
+      ...(yield* Scope.extend(AuthContext.make(options), own)),
       oauth: Effect.succeed(oauth as never),
       fetchFor: () => Effect.void as never
     }

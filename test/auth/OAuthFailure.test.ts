@@ -1,7 +1,7 @@
 import { IssuerMismatchError, OAuthError, RegistrationRejectedError } from "@modelcontextprotocol/client"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { classify, ofCode } from "../../src/auth/OAuthFailure.js"
+import { classify, ofCode } from "../../src/auth/oauth/OAuthFailure.js"
 
 const rejected = (status: number) =>
   new RegistrationRejectedError({ status, body: "canary", submittedMetadata: { redirect_uris: [] } })

@@ -1,22 +1,26 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Either, Exit, Fiber, Option, Scope, Stream, TestClock } from "effect"
-import { type Key, makeMemory, type Service, StoreFailed } from "../../src/auth/CredentialStore/port.js"
-import * as Engine from "../../src/auth/Engine.js"
-import { keepFresh, renew } from "../../src/auth/Renewal.js"
-import type { Granted } from "../../src/auth/sdkOAuth.js"
-import { subjectOf } from "../../src/auth/Subject.js"
-import * as ServerConfig from "../../src/domain/ServerConfig.js"
+import { type Key, makeMemory, type Service, StoreFailed } from "../../src/auth/tokens/credentialStorePort.js"
+import * as AuthContext from "../../src/auth/AuthContext.js"
+import { keepFresh, renew } from "../../src/auth/tokens/Renewal.js"
+import type { Granted } from "../../src/auth/oauth/sdkOAuth.js"
+import { loginTargetOf } from "../../src/auth/login/LoginTarget.js"
+import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 
 const url = "https://host.example/mcp"
 const config = Option.getOrThrow(Either.getOrThrow(ServerConfig.decode("it", { url })).config) as ServerConfig.Remote
-const subject = subjectOf("it", config)!
+const subject = loginTargetOf("it", config)!
 
 /** An engine that asks nobody but this one, and a login that it has kept. */
 const engineWith = (refresh: () => Effect.Effect<Granted>, expiresAt: number, store: Service = makeMemory()) =>
   Effect.gen(function* () {
     const options = { store, clientInfo: { name: "test", version: "1" }, onEvent: () => {}, onChange: () => {} }
     const oauth = Effect.succeed({ refresh } as never)
-    const engine: Engine.Engine = { ...(yield* Engine.make(options)), oauth, fetchFor: () => Effect.void as never }
+    const engine: AuthContext.AuthContext = {
+      ...(yield* AuthContext.make(options)),
+      oauth,
+      fetchFor: () => Effect.void as never
+    }
     const discovery = { issuer: "https://as.example", authorizationServerUrl: "https://as.example" }
     const record = {
       server: subject.server,

@@ -7,7 +7,7 @@ import type { Campaign } from "./campaign.js"
 /** Servers in one supervisor; more at once would measure the machine. */
 const groupSize = 60
 
-/** Modes that the small size draws. CI runs all of them, see test/live/hostileLibrary.test.ts. */
+/** Modes that the small size draws. CI runs all of them, see test/live/supervision/hostileLibrary.test.ts. */
 const drawn = 40
 
 export const hostile: Campaign = {

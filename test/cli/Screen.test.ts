@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, TestClock } from "effect"
-import * as Screen from "../../src/cli/Screen.js"
+import * as Screen from "../../src/cli/terminal/Screen.js"
 
 /** A screen, and what is written to its stderr. */
 const onTerminal = (isTTY: boolean) =>

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { addCommand, withVariables } from "../../src/cli/plainSecrets.js"
-import { type Home, placedLine } from "../../src/cli/relativeWords.js"
+import { addCommand, withVariables } from "../../src/cli/words/plainSecrets.js"
+import { type Home, placedLine } from "../../src/cli/words/relativeWords.js"
 
 describe("the command line of a new server", () => {
   let cwd = ""

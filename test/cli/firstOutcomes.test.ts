@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
-import * as FirstOutcomes from "../../src/cli/firstOutcomes.js"
+import * as FirstOutcomes from "../../src/cli/supervisor/firstOutcomes.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { notFound, passed, refused, remote, settle, supervise } from "../supervision/support.js"
 

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { revealHidden } from "../../src/cli/invisible.js"
-import { plain } from "../../src/cli/style.js"
-import { harmless, oneLine, visible } from "../../src/cli/table.js"
+import { revealHidden } from "../../src/cli/terminal/invisible.js"
+import { plain } from "../../src/cli/terminal/style.js"
+import { harmless, oneLine, visible } from "../../src/cli/terminal/table.js"
 
 describe("hidden characters", () => {
   it("shows bidirectional, zero-width and tag characters as code points (security L6)", () => {

@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { script, shells } from "../../src/cli/completions.js"
-import { clients } from "../../src/cli/commands/import.js"
-import { toolRefs } from "../../src/cli/commands/call.js"
-import { entryOf, lineWords, type Words } from "../../src/cli/entry.js"
-import { overview, page } from "../../src/cli/help.js"
-import { isLost } from "../../src/cli/Running.js"
-import { type Parsed, parse } from "../../src/cli/parse.js"
-import { specs } from "../../src/cli/specs.js"
-import { coloured, plain, styleFor } from "../../src/cli/style.js"
+import { script, shells } from "../../src/cli/words/completionScripts.js"
+import { clients } from "../../src/cli/commands/config/import.js"
+import { toolRefs } from "../../src/cli/commands/catalog/call.js"
+import { entryOf, lineWords, type Words } from "../../src/cli/words/newEntry.js"
+import { overview, page } from "../../src/cli/words/help.js"
+import { isLost } from "../../src/cli/supervisor/RemoteSupervisor.js"
+import { type Parsed, parse } from "../../src/cli/words/parseWords.js"
+import { specs } from "../../src/cli/words/specs.js"
+import { coloured, plain, styleFor } from "../../src/cli/terminal/style.js"
 import * as ConfigFiles from "../../src/config/ConfigFiles.js"
 
 const parsed = (...words: ReadonlyArray<string>): Parsed => parse(specs, words)
@@ -267,7 +267,7 @@ describe("other things people write", () => {
   })
 
   it("import knows the clients there are", () => {
-    assert.deepStrictEqual([...clients], [...ConfigFiles.clients])
+    assert.deepStrictEqual([...clients], [...ConfigFiles.knownClients])
   })
 
   it("colours are for terminals whose people want them", () => {

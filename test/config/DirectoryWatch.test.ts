@@ -2,7 +2,7 @@ import type { FSWatcher, watch } from "node:fs"
 import { EventEmitter } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
-import * as DirectoryWatch from "../../src/config/DirectoryWatch.js"
+import * as DirectoryWatch from "../../src/config/watch/DirectoryWatch.js"
 
 type Listener = (event: "rename", name: string) => void
 

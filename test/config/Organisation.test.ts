@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
-import { repeatedly } from "../../src/config/Organisation.js"
+import { repeatedly } from "../../src/config/layers/Organisation.js"
 
 describe("the document of an organisation", () => {
   it.effect("is asked for again every hour, and after a minute where that failed", () =>

@@ -5,7 +5,7 @@ import { Effect, Either } from "effect"
 import { stringify } from "smol-toml"
 import { local, remote } from "../../scripts/configurationPage.js"
 import { ConfigFiles } from "../../src/index.js"
-import { resolve } from "../../src/supervision/Reconciler.js"
+import { resolve } from "../../src/supervision/servers/Reconciler.js"
 import type { Machine } from "./support.js"
 import { onMachine } from "./support.js"
 

@@ -2,9 +2,9 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { ConfigFiles } from "../../src/index.js"
-import { follow } from "../../src/config/follow.js"
-import { surroundings } from "../../src/config/Host.js"
-import type { Desired } from "../../src/domain/Desired.js"
+import { follow } from "../../src/config/watch/follow.js"
+import { surroundings } from "../../src/config/ConfigHost.js"
+import type { Desired } from "../../src/domain/server/Desired.js"
 import { type Machine, onMachine } from "./support.js"
 
 const json = (mcp: object, more: object = {}) => JSON.stringify({ mcp, ...more })

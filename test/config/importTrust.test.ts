@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Redacted } from "effect"
-import { type Client, clientFiles } from "../../src/config/clients.js"
+import { type Client, clientFiles } from "../../src/config/import/knownClients.js"
 import { ConfigFiles } from "../../src/index.js"
 import { type Machine, onMachine } from "./support.js"
 

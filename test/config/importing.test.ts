@@ -1,7 +1,7 @@
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { type Client, clientFiles, clients } from "../../src/config/clients.js"
+import { type Client, clientFiles, knownClients } from "../../src/config/import/knownClients.js"
 import { ConfigFiles } from "../../src/index.js"
 import { loadFile, type Machine, onMachine } from "./support.js"
 
@@ -204,7 +204,7 @@ describe("taking over", () => {
   )
 
   onMachine("a client that is not there has nothing", (machine) =>
-    Effect.forEach(clients, (client) =>
+    Effect.forEach(knownClients, (client) =>
       Effect.map(ConfigFiles.importFrom(client, machine.host), ({ files, servers }) =>
         assert.deepStrictEqual([servers, files], [[], []])
       )

@@ -1,18 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
 import { stringify } from "smol-toml"
-import { combine, trusted } from "../../src/config/combine.js"
-import * as Content from "../../src/config/Content.js"
-import * as Entry from "../../src/config/Entry.js"
-import { interpolate, placeholdersOf } from "../../src/config/interpolate.js"
-import * as Layer from "../../src/config/Layer.js"
-import { parse } from "../../src/config/parse.js"
-import { outline } from "../../src/config/tomlOutline.js"
-import * as Text from "../../src/config/Text.js"
-import * as Tree from "../../src/config/Tree.js"
+import { combine, trusted } from "../../src/config/layers/combineLayers.js"
+import * as LayerContent from "../../src/config/document/LayerContent.js"
+import * as LayerEntry from "../../src/config/document/LayerEntry.js"
+import { interpolate, placeholdersOf } from "../../src/config/layers/interpolate.js"
+import * as ConfigLayer from "../../src/config/layers/ConfigLayer.js"
+import { parse } from "../../src/config/document/parseDocument.js"
+import { outline } from "../../src/config/document/tomlOutline.js"
+import * as DocumentText from "../../src/config/document/DocumentText.js"
+import * as Tree from "../../src/config/document/Tree.js"
 import { runs } from "../laws/runs.js"
 
-const layerOf = (name: string): Layer.Layer => ({ kind: "file", name, directory: "/" })
+const layerOf = (name: string): ConfigLayer.ConfigLayer => ({ kind: "file", name, directory: "/" })
 
 const treeOf = (value: unknown, name: string) => Tree.fromPlain(value, layerOf(name))
 
@@ -67,13 +67,13 @@ describe("merging", () => {
   it("of entries is associative, also where they are of different kinds", () => {
     fc.assert(
       fc.property(entryValue, entryValue, entryValue, (a, b, c) => {
-        const [x, y, z] = [a, b, c].map((each, index) => Entry.make(treeOf(each, String(index)))) as [
-          Entry.Entry,
-          Entry.Entry,
-          Entry.Entry
+        const [x, y, z] = [a, b, c].map((each, index) => LayerEntry.make(treeOf(each, String(index)))) as [
+          LayerEntry.LayerEntry,
+          LayerEntry.LayerEntry,
+          LayerEntry.LayerEntry
         ]
-        const left = Entry.merge(Entry.merge(x, y), z)
-        const right = Entry.merge(x, Entry.merge(y, z))
+        const left = LayerEntry.merge(LayerEntry.merge(x, y), z)
+        const right = LayerEntry.merge(x, LayerEntry.merge(y, z))
         assert.deepStrictEqual(told(left.tree), told(right.tree))
         assert.deepStrictEqual([...left.clears].sort(), [...right.clears].sort())
       }),
@@ -105,11 +105,11 @@ describe("merging", () => {
   it("of a layer with nothing changes nothing", () => {
     fc.assert(
       fc.property(entryValue, (a) => {
-        const entry = Entry.make(treeOf(a, "1"))
-        const nothing = Entry.make(treeOf({}, "2"))
+        const entry = LayerEntry.make(treeOf(a, "1"))
+        const nothing = LayerEntry.make(treeOf({}, "2"))
         if (!Tree.isBranch(entry.tree)) return
-        assert.deepStrictEqual(Tree.toPlain(Entry.merge(entry, nothing).tree), Tree.toPlain(entry.tree))
-        assert.deepStrictEqual(told(Entry.merge(nothing, entry).tree), told(entry.tree))
+        assert.deepStrictEqual(Tree.toPlain(LayerEntry.merge(entry, nothing).tree), Tree.toPlain(entry.tree))
+        assert.deepStrictEqual(told(LayerEntry.merge(nothing, entry).tree), told(entry.tree))
       })
     )
   })
@@ -150,7 +150,7 @@ describe("merging", () => {
   ])("lets %s win", (_what, low, high, merged) => {
     const contents = [low, high].map((entry, index) => {
       const layer = layerOf(String(index))
-      return trusted(Either.getOrThrow(Content.ofTree(layer, Tree.fromPlain({ mcp: { a: entry } }, layer))))
+      return trusted(Either.getOrThrow(LayerContent.ofTree(layer, Tree.fromPlain({ mcp: { a: entry } }, layer))))
     })
     const [server] = combine(contents).servers
     assert.deepStrictEqual(Tree.toPlain(server!.entry.tree), merged)
@@ -177,8 +177,10 @@ const plainValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
 describe("formats", () => {
   const read = (name: string, raw: string) =>
     Tree.toPlain(
-      Either.getOrThrowWith(parse(Text.make(name, raw), layerOf(name)), (issues) => new Error(JSON.stringify(issues)))
-        .tree
+      Either.getOrThrowWith(
+        parse(DocumentText.make(name, raw), layerOf(name)),
+        (issues) => new Error(JSON.stringify(issues))
+      ).tree
     )
 
   it("mean the same: JSON, JSONC with comments, and TOML", () => {
@@ -214,11 +216,11 @@ describe("formats", () => {
           ["x.toml", stringify(value as object)]
         ] as const
         for (const [name, raw] of raws) {
-          const text = Text.make(name, raw)
+          const text = DocumentText.make(name, raw)
           const { tree } = Either.getOrThrow(parse(text, { ...layerOf(name), text }))
           for (const [path, leaf] of Tree.leaves(tree)) {
             if (leaf._tag !== "Leaf" || typeof leaf.value !== "boolean") continue
-            const { column, line } = Layer.place(leaf.origin)
+            const { column, line } = ConfigLayer.place(leaf.origin)
             const rest = raw.split("\n")[line! - 1]!.slice(column! - 1)
             // of JSON it is the value, of TOML the key
             assert.isTrue(
@@ -291,9 +293,9 @@ describe("formats", () => {
         fc.oneof(mutated, bytes, soup, fc.string({ unit: "binary" })),
         fc.constantFrom("x.json", "x.toml", "x"),
         (raw, name) => {
-          const text = Text.make(name, raw)
+          const text = DocumentText.make(name, raw)
           const layer = { ...layerOf(name), text }
-          const content = Content.read(layer, text)
+          const content = LayerContent.read(layer, text)
           outline(text.text)
           if (Either.isRight(content)) {
             right += 1
@@ -321,9 +323,9 @@ describe("formats", () => {
     ["x.toml", `a = "${"\\".repeat(300_000)}`],
     ["x.json", "/*".repeat(200_000)]
   ])("say what is wrong with a monstrous %s", (name, raw) => {
-    const text = Text.make(name, raw)
+    const text = DocumentText.make(name, raw)
     const from = performance.now()
-    const result = Content.read({ ...layerOf(name), text }, text)
+    const result = LayerContent.read({ ...layerOf(name), text }, text)
     assert.isTrue(Either.isLeft(result))
     assert.isBelow(performance.now() - from, 5000)
   })

@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Option } from "effect"
-import * as Lifecycle from "../../src/domain/Lifecycle.js"
+import * as Lifecycle from "../../src/domain/server/Lifecycle.js"
 import { ConfigFiles, ServerConfig } from "../../src/index.js"
-import { resolve } from "../../src/supervision/Reconciler.js"
+import { resolve } from "../../src/supervision/servers/Reconciler.js"
 import { loadFile, onMachine } from "./support.js"
 
 const json = (value: unknown) => JSON.stringify(value)

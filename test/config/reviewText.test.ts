@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { addressText, variableText, withoutLiterals } from "../../src/config/reviewText.js"
+import { addressText, variableText, withoutLiterals } from "../../src/config/trust/reviewText.js"
 
 const literal = "[redacted]"
 

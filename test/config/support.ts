@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { ConfigFiles } from "../../src/index.js"
-import type { Host } from "../../src/config/Host.js"
+import type { ConfigHost } from "../../src/config/ConfigHost.js"
 
 export interface Machine {
   readonly root: string
@@ -15,7 +15,7 @@ export interface Machine {
   readonly stateDir: string
   readonly env: Record<string, string>
   /** What is handed to `ConfigFiles`. */
-  readonly host: Host & { readonly env: Record<string, string> }
+  readonly host: ConfigHost & { readonly env: Record<string, string> }
   /** Writes a file; relative ones lie in the repository. */
   readonly write: (path: string, text: string) => string
   readonly read: (path: string) => string

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import * as ByteBuffer from "../../src/connection/ByteBuffer.js"
+import * as ByteBuffer from "../../src/connection/wire/ByteBuffer.js"
 import { heldBytes } from "../live/support/memory.js"
 import { runs } from "../laws/runs.js"
 

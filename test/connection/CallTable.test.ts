@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Exit } from "effect"
-import * as CallTable from "../../src/connection/CallTable.js"
-import * as Clocks from "../../src/connection/Clocks.js"
-import { type Fate, type Message, type Wire, WireFailure } from "../../src/connection/Wire.js"
+import * as CallTable from "../../src/connection/session/CallTable.js"
+import * as Clocks from "../../src/connection/session/Clocks.js"
+import { type Fate, type Message, type Wire, WireFailure } from "../../src/connection/wire/Wire.js"
 import { ConnectionClosed, ProcessExited } from "../../src/domain/Errors.js"
 import { assertTag } from "../support/assertTag.js"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import * as Clocks from "../../src/connection/Clocks.js"
+import * as Clocks from "../../src/connection/session/Clocks.js"
 
 /** Time that goes on only when it is told to. */
 const makeTimer = () => {

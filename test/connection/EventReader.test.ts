@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { createParser } from "eventsource-parser"
-import * as EventReader from "../../src/connection/EventReader.js"
-import * as LineReader from "../../src/connection/LineReader.js"
+import * as EventReader from "../../src/connection/http/EventReader.js"
+import * as LineReader from "../../src/connection/wire/LineReader.js"
 import { runs } from "../laws/runs.js"
 
 const read = (text: string, isUsed = true) => {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Credentials } from "../../src/connection/Credentials.js"
-import { authorized } from "../../src/connection/HttpAuthorized.js"
-import type { HttpHandler } from "../../src/connection/HttpClient.js"
+import { authorized } from "../../src/connection/http/HttpAuthorized.js"
+import type { HttpHandler } from "../../src/connection/http/HttpClient.js"
 
 describe("the body of an answer that asks for other credentials", () => {
   it("is not read on when it is long", () => {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { HttpHandler } from "../../src/connection/HttpClient.js"
-import { exchange, readingOf, type Request } from "../../src/connection/HttpExchange.js"
-import * as Intake from "../../src/connection/Intake.js"
-import type { Message } from "../../src/connection/Wire.js"
+import type { HttpHandler } from "../../src/connection/http/HttpClient.js"
+import { exchange, readingOf, type Request } from "../../src/connection/http/HttpExchange.js"
+import * as Intake from "../../src/connection/wire/Intake.js"
+import type { Message } from "../../src/connection/wire/Wire.js"
 import type { ConnectionError } from "../../src/domain/Errors.js"
 import { heldBytes } from "../live/support/memory.js"
 

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
-import type { HttpClient, HttpHandler, HttpRequest } from "../../src/connection/HttpClient.js"
-import * as HttpPush from "../../src/connection/HttpPush.js"
-import * as Intake from "../../src/connection/Intake.js"
-import type { Push } from "../../src/domain/Protocol.js"
+import type { HttpClient, HttpHandler, HttpRequest } from "../../src/connection/http/HttpClient.js"
+import * as HttpPush from "../../src/connection/http/HttpPush.js"
+import * as Intake from "../../src/connection/wire/Intake.js"
+import type { Push } from "../../src/domain/catalog/Protocol.js"
 
 const headers = { "content-type": "text/event-stream" }
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Intake from "../../src/connection/Intake.js"
+import * as Intake from "../../src/connection/wire/Intake.js"
 
 /** A stream that has so much to read, and says what it is told. */
 const stream = (intake: Intake.Intake, pieces: number, piece: () => void = () => {}) => {

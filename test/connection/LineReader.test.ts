@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import * as LineReader from "../../src/connection/LineReader.js"
+import * as LineReader from "../../src/connection/wire/LineReader.js"
 
 const read = (chunks: ReadonlyArray<Buffer>, { carriageReturns = false, limit = 1000 } = {}) => {
   const lines: Array<string> = []

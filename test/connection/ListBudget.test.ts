@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import * as ListBudget from "../../src/connection/ListBudget.js"
+import * as ListBudget from "../../src/connection/session/ListBudget.js"
 import { runs } from "../laws/runs.js"
 
 describe("a list budget (security M2)", () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as LineReader from "../../src/connection/LineReader.js"
-import * as MessageReader from "../../src/connection/MessageReader.js"
-import type { Envelope } from "../../src/connection/scanMessage.js"
+import * as LineReader from "../../src/connection/wire/LineReader.js"
+import * as MessageReader from "../../src/connection/wire/MessageReader.js"
+import type { Envelope } from "../../src/connection/wire/scanMessage.js"
 
 const megabytes = (count: number) => "x".repeat(count * 1024 * 1024)
 

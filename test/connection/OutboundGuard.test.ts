@@ -1,7 +1,7 @@
 import type { LookupAddress } from "node:dns"
 import type { LookupFunction } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { AddressRefused, guardedLookup, refusalAhead, refusalOf } from "../../src/connection/OutboundGuard.js"
+import { AddressRefused, guardedLookup, refusalAhead, refusalOf } from "../../src/connection/http/OutboundGuard.js"
 import { policyFor } from "../../src/domain/NetworkAddress.js"
 
 const remote = policyFor({ url: "https://mcp.example.com/mcp", privateNetwork: false })

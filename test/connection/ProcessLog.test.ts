@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as ProcessLog from "../../src/connection/ProcessLog.js"
+import * as ProcessLog from "../../src/connection/stdio/ProcessLog.js"
 import * as Secrets from "../../src/domain/Secrets.js"
 
 const setup = () => {

@@ -1,6 +1,6 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
-import * as ServerRequests from "../../src/connection/ServerRequests.js"
-import type { Fate, Message, Wire } from "../../src/connection/Wire.js"
+import * as ServerRequests from "../../src/connection/session/ServerRequests.js"
+import type { Fate, Message, Wire } from "../../src/connection/wire/Wire.js"
 
 const setup = (writes = true) => {
   const sent: Array<{ readonly message: Message; readonly fate: Fate }> = []

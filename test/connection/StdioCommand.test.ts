@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { FastCheck as fc, Redacted } from "effect"
-import * as StdioCommand from "../../src/connection/StdioCommand.js"
+import * as StdioCommand from "../../src/connection/stdio/StdioCommand.js"
 
 const canary = "canary-5eb63bbb"
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as StrayLimit from "../../src/connection/StrayLimit.js"
+import * as StrayLimit from "../../src/connection/wire/StrayLimit.js"
 
 const exceededAfter = (lines: number, bytes: number, everyMillis: number): number | undefined => {
   let time = 0

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, TestClock } from "effect"
-import * as StrayProcesses from "../../src/connection/StrayProcesses.js"
-import { CannotLook, type Row } from "../../src/connection/processRows.js"
+import * as StrayProcesses from "../../src/connection/process/StrayProcesses.js"
+import { CannotLook, type Row } from "../../src/connection/process/processRows.js"
 
 const stray = (pid: number, run: string, child: string): Row => ({ pid, group: pid, run, child, guards: undefined })
 

@@ -1,8 +1,8 @@
 import { rootCertificates } from "node:tls"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { certificates } from "../../src/connection/certificates.js"
-import * as Failure from "../../src/domain/Failure.js"
+import { certificates } from "../../src/connection/http/certificates.js"
+import * as Failure from "../../src/domain/server/Failure.js"
 
 const failing = (file: string, code: string) => (name: string) =>
   name === file ? Promise.reject(Object.assign(new Error(code), { code })) : Promise.resolve(`in ${name}`)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as CredentialFailure from "../../src/connection/credentialFailure.js"
-import * as Intake from "../../src/connection/Intake.js"
-import { exchange, type Refused } from "../../src/connection/HttpExchange.js"
+import * as CredentialFailure from "../../src/connection/http/credentialFailure.js"
+import * as Intake from "../../src/connection/wire/Intake.js"
+import { exchange, type Refused } from "../../src/connection/http/HttpExchange.js"
 import {
   AuthError,
   AuthRequired,

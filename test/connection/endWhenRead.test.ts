@@ -9,7 +9,7 @@ describe("endWhenRead", () => {
     assert.isBelow(
       Number(version.split(".")[0]),
       8,
-      "delete src/connection/endWhenRead.ts and its use in HttpClient.ts, and see whether test/live/httpEnd.test.ts still passes"
+      "delete src/connection/http/endWhenRead.ts and its use in HttpClient.ts, and see whether test/live/connection/httpEnd.test.ts still passes"
     )
   })
 })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { networkError, refusalError, retryAfter } from "../../src/connection/httpFailure.js"
-import { modernHeaders } from "../../src/connection/httpHeaders.js"
+import { networkError, refusalError, retryAfter } from "../../src/connection/http/httpFailure.js"
+import { modernHeaders } from "../../src/connection/http/httpHeaders.js"
 import { assertTag } from "../support/assertTag.js"
 
 const context = {

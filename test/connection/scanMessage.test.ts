@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { scanMessage } from "../../src/connection/scanMessage.js"
+import { scanMessage } from "../../src/connection/wire/scanMessage.js"
 import { runs } from "../laws/runs.js"
 
 const scan = (text: string, awaited: ReadonlyArray<unknown> = [], limit = Number.POSITIVE_INFINITY) =>

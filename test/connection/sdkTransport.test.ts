@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as SdkTransport from "../../src/connection/sdkTransport.js"
-import { type Message, parseMessages, type Wire } from "../../src/connection/Wire.js"
+import * as SdkTransport from "../../src/connection/sdk/sdkTransport.js"
+import { type Message, parseMessages, type Wire } from "../../src/connection/wire/Wire.js"
 
 const setup = async (...ids: ReadonlyArray<string | number>) => setupFor("ping", ids)
 

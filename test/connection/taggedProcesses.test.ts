@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { parsePs } from "../../src/connection/processRows.js"
-import { straysOf, targets } from "../../src/connection/taggedProcesses.js"
+import { parsePs } from "../../src/connection/process/processRows.js"
+import { straysOf, targets } from "../../src/connection/process/taggedProcesses.js"
 
 const row = (pid: number, group: number, run?: string, child?: string) => ({
   pid,

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { Option } from "effect"
 import { ControlApi } from "../../src/control/ControlApi.js"
-import { routes } from "../../src/control/routes.js"
+import { routes } from "../../src/control/server/routes.js"
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import * as Catalog from "../../src/domain/Catalog.js"
-import type { ListedTool } from "../../src/domain/Listing.js"
+import * as Catalog from "../../src/domain/catalog/Catalog.js"
+import type { ListedTool } from "../../src/domain/catalog/Listing.js"
 
 const tool = (name: string, more: object = {}): ListedTool => ({ name, inputSchema: { type: "object" }, ...more })
 const listings = (more: Partial<Catalog.Listings>): Catalog.Listings => ({ ...Catalog.noListings, ...more })

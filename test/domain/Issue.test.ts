@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Redacted, Schema, ParseResult, Either } from "effect"
 import { Issue } from "../../src/index.js"
-import { makeWork, nearest } from "../../src/domain/nearest.js"
-import { findingsOf } from "../../src/domain/parseIssues.js"
+import { makeWork, nearest } from "../../src/domain/internal/nearest.js"
+import { findingsOf } from "../../src/domain/internal/parseIssues.js"
 
 describe("the type of a value", () => {
   it.each([

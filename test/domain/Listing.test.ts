@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Diagnostic } from "../../src/domain/Diagnostic.js"
-import * as Listing from "../../src/domain/Listing.js"
+import * as Listing from "../../src/domain/catalog/Listing.js"
 
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more })
 

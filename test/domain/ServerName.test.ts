@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as ServerName from "../../src/domain/ServerName.js"
+import * as ServerName from "../../src/domain/server/ServerName.js"
 
 describe("the name of a server", () => {
   it("is one line that can be seen and typed", () => {

@@ -1,12 +1,12 @@
 /** Corners of the domain that are reached from other rooms. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Redacted } from "effect"
-import * as ConfigDocument from "../../src/domain/ConfigDocument.js"
+import * as ConfigDocument from "../../src/domain/server/ConfigDocument.js"
 import { InvalidConfig } from "../../src/domain/Errors.js"
-import { isMadeOfWords } from "../../src/domain/looksLikeName.js"
+import { isMadeOfWords } from "../../src/domain/internal/looksLikeName.js"
 import * as Secrets from "../../src/domain/Secrets.js"
-import * as ServerConfig from "../../src/domain/ServerConfig.js"
-import { describeShortage } from "../../src/domain/shortage.js"
+import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
+import { describeShortage } from "../../src/domain/internal/shortage.js"
 
 describe("the JSON Schema of config files", () => {
   it("has no parts that say nothing", () => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { excerpt } from "../../src/domain/excerpt.js"
+import { excerpt } from "../../src/domain/internal/excerpt.js"
 
 describe("an excerpt", () => {
   it("is the text itself up to 200 characters", () => {

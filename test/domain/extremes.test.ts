@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { largest, smallest } from "../../src/domain/extremes.js"
+import { largest, smallest } from "../../src/domain/internal/extremes.js"
 
 describe("the extremes of many numbers", () => {
   it("are found in lists that do not fit into the arguments of a call (breaker 8)", () => {

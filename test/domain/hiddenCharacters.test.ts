@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { escapeHidden, hasHidden, invisible } from "../../src/domain/hiddenCharacters.js"
+import { escapeHidden, hasHidden, invisible } from "../../src/domain/internal/hiddenCharacters.js"
 
 describe("hidden characters", () => {
   it("are control and format characters, fillers and unusual spaces, and nothing that can be seen", () => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isMadeOfWords, looksLikeName } from "../../src/domain/looksLikeName.js"
+import { isMadeOfWords, looksLikeName } from "../../src/domain/internal/looksLikeName.js"
 
 describe("what looks like a name", () => {
   for (const text of [

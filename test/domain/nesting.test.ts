@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { isDeeper, maxDepth } from "../../src/domain/isDeeper.js"
-import { scrubDeep } from "../../src/domain/scrubDeep.js"
+import { isDeeper, maxDepth } from "../../src/domain/internal/isDeeper.js"
+import { scrubDeep } from "../../src/domain/internal/scrubDeep.js"
 
 /** So many objects, one within the other. */
 const nested = (levels: number, inmost: unknown = 1): unknown => {

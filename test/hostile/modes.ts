@@ -2,7 +2,7 @@
  * The catalogue: every misbehaviour by its name, and what we expect of a server that has it. The servers themselves are
  * stdio.mjs, http.mjs and payloads.mjs; a test checks that each mode of theirs is here.
  */
-import type { ServerStatus } from "../../src/domain/ServerStatus.js"
+import type { ServerStatus } from "../../src/domain/server/ServerStatus.js"
 import type { CallError } from "../../src/domain/Errors.js"
 
 type Status = ServerStatus["status"]

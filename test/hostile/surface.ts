@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import type { ServerSnapshot } from "../../src/domain/ServerSnapshot.js"
+import type { ServerSnapshot } from "../../src/domain/server/ServerSnapshot.js"
 import { bundle } from "../live/support/bundle.js"
 import { type Machine, machine } from "./machine.js"
 

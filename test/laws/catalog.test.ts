@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import * as Catalog from "../../src/domain/Catalog.js"
-import * as ToolName from "../../src/domain/ToolName.js"
+import * as Catalog from "../../src/domain/catalog/Catalog.js"
+import * as ToolName from "../../src/domain/catalog/ToolName.js"
 import { runs } from "./runs.js"
 
 const word = fc.oneof(

@@ -1,10 +1,10 @@
 /** Everything that is accepted from a server can be encoded later, by every schema of the control API that it passes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Exit, FastCheck as fc, Schema } from "effect"
-import { callResult, decodeResult } from "../../src/connection/answers.js"
-import * as Listing from "../../src/domain/Listing.js"
-import * as Protocol from "../../src/domain/Protocol.js"
-import { Listings } from "../../src/domain/Catalog.js"
+import { callResult, decodeResult } from "../../src/connection/session/results.js"
+import * as Listing from "../../src/domain/catalog/Listing.js"
+import * as Protocol from "../../src/domain/catalog/Protocol.js"
+import { Listings } from "../../src/domain/catalog/Catalog.js"
 import { runs } from "./runs.js"
 
 /** So many arrays and objects around a value. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc, Schema } from "effect"
 import { Diagnostic } from "../../src/domain/Diagnostic.js"
-import * as Listing from "../../src/domain/Listing.js"
+import * as Listing from "../../src/domain/catalog/Listing.js"
 
 /** Any JSON, with the keys that matter often enough to matter. */
 const keys = fc.constantFrom(

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import type { Definition } from "../../src/supervision/Definition.js"
-import * as Reconciler from "../../src/supervision/Reconciler.js"
+import type { Definition } from "../../src/supervision/servers/Definition.js"
+import * as Reconciler from "../../src/supervision/servers/Reconciler.js"
 import type { Desired } from "../../src/supervision/model.js"
 import { runs } from "./runs.js"
 

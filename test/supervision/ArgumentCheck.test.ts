@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import type { JsonSchema } from "../../src/domain/Protocol.js"
-import * as ArgumentCheck from "../../src/supervision/ArgumentCheck.js"
-import * as Cost from "../../src/supervision/ArgumentCheck/cost.js"
-import * as Words from "../../src/supervision/ArgumentCheck/words.js"
+import type { JsonSchema } from "../../src/domain/catalog/Protocol.js"
+import * as ArgumentCheck from "../../src/supervision/calls/ArgumentCheck.js"
+import * as Cost from "../../src/supervision/calls/ArgumentCheck/cost.js"
+import * as IssueText from "../../src/supervision/calls/ArgumentCheck/issueText.js"
 import { runs } from "../laws/runs.js"
 
 type Args = Readonly<Record<string, unknown>>
@@ -378,7 +378,7 @@ describe("an issue of a schema with many or long names", () => {
       }
     })
     const root = { $defs: { z: { anyOf: many(counted) }, y: { anyOf: many(() => ({ $ref: "#/$defs/z" })) } } }
-    const words = Words.describe({ anyOf: many(() => ({ $ref: "#/$defs/y" })) }, root)!
+    const words = IssueText.describe({ anyOf: many(() => ({ $ref: "#/$defs/y" })) }, root)!
     assert.isAtMost(words.length, 1_001)
     assert.isAbove(words.length, 500)
     assert.isAtMost(looked, 30 * 30 * 21)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Effect, Fiber, Stream, TestClock } from "effect"
-import type { ServerEvent } from "../../src/domain/ServerEvent.js"
+import type { ServerEvent } from "../../src/domain/server/ServerEvent.js"
 import * as EventLog from "../../src/supervision/EventLog.js"
 import { settle } from "./support.js"
 

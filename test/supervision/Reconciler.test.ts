@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either } from "effect"
 import { InvalidConfig } from "../../src/domain/Errors.js"
-import * as Reconciler from "../../src/supervision/Reconciler.js"
+import * as Reconciler from "../../src/supervision/servers/Reconciler.js"
 import type { Desired } from "../../src/supervision/model.js"
 
 const resolve = (desired: Desired) => Either.getOrThrow(Reconciler.resolve(desired))

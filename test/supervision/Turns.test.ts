@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, FastCheck as fc, Fiber, Scope, TestClock, TestContext } from "effect"
-import * as Turns from "../../src/supervision/Turns.js"
+import * as Turns from "../../src/supervision/servers/Turns.js"
 import { isOver, passed, resultOf, settle } from "./support.js"
 
 const options = { atOnce: 2, shortest: 100, longest: 1000 }

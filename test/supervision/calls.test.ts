@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, TestClock } from "effect"
 import * as Errors from "../../src/domain/Errors.js"
-import type * as Protocol from "../../src/domain/Protocol.js"
-import * as ToolName from "../../src/domain/ToolName.js"
+import type * as Protocol from "../../src/domain/catalog/Protocol.js"
+import * as ToolName from "../../src/domain/catalog/ToolName.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import {
   citySchema,

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted, TestClock } from "effect"
 import * as Errors from "../../src/domain/Errors.js"
-import type * as ServerConfig from "../../src/domain/ServerConfig.js"
+import type * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { failsWith, isOver, local, passed, refused, remote, settle, supervise, superviseUnsettled } from "./support.js"
 

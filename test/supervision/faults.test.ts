@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import type { ConnectOptions } from "../../src/connection/Connector.js"
 import type { Session } from "../../src/connection/Session.js"
-import { CatalogStore } from "../../src/supervision/CatalogStore.js"
+import { CatalogStore } from "../../src/supervision/catalog/CatalogStore.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { closed, failsWith, isOver, local, passed, type Setup, settle, supervise, textOf } from "./support.js"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Stream } from "effect"
-import { CatalogStore, layerMemory } from "../../src/supervision/CatalogStore.js"
+import { CatalogStore, layerMemory } from "../../src/supervision/catalog/CatalogStore.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { closed, failsWith, local, passed, resultOf, settle, supervise, textOf, withRandom } from "./support.js"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type * as ServerConfig from "../../src/domain/ServerConfig.js"
+import type * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { local, settle, supervise, textOf } from "./support.js"
 import { visits } from "./visits.js"

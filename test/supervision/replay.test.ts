@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Errors from "../../src/domain/Errors.js"
-import type * as Protocol from "../../src/domain/Protocol.js"
+import type * as Protocol from "../../src/domain/catalog/Protocol.js"
 import type { CallOptions } from "../../src/supervision/model.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import {

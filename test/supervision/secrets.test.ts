@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Inspectable, Layer, Metric, Redacted } from "effect"
-import { CatalogStore } from "../../src/supervision/CatalogStore.js"
+import { CatalogStore } from "../../src/supervision/catalog/CatalogStore.js"
 import type { Options } from "../../src/supervision/model.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { closed, type Harness, passed, recordLogs, recordSpans, type Setup, settle, supervise } from "./support.js"

@@ -18,8 +18,8 @@ import {
 import { Connector, type ConnectOptions } from "../../src/connection/Connector.js"
 import type * as Session from "../../src/connection/Session.js"
 import * as Errors from "../../src/domain/Errors.js"
-import type * as Protocol from "../../src/domain/Protocol.js"
-import * as ServerConfig from "../../src/domain/ServerConfig.js"
+import type * as Protocol from "../../src/domain/catalog/Protocol.js"
+import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 
 const configOf = (input: ServerConfig.Input = { command: "server" }) =>

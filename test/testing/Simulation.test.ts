@@ -14,7 +14,7 @@ import {
   Runtime,
   Stream
 } from "effect"
-import * as ServerConfig from "../../src/domain/ServerConfig.js"
+import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 import { makeTimers } from "../../src/testing/Simulation/timers.js"
 import { FakeConnector, Simulation } from "../../src/testing/Testing.js"
 

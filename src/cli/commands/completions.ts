@@ -1,5 +1,5 @@
-import { argument, command } from "../spec.js"
-import { shells } from "../completions.js"
+import { argument, command } from "../words/spec.js"
+import { shells } from "../words/completionScripts.js"
 
 /** Answered by the front, before anything else is loaded. */
 export const spec = command({

@@ -5,7 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Session from "../../connection/Session.js"
 import type * as Errors from "../../domain/Errors.js"
-import type * as Protocol from "../../domain/Protocol.js"
+import type * as Protocol from "../../domain/catalog/Protocol.js"
 
 /**
  * One thing that happened.

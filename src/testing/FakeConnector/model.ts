@@ -6,9 +6,9 @@ import type * as Effect from "effect/Effect"
 import type { ConnectOptions } from "../../connection/Connector.js"
 import type * as Session from "../../connection/Session.js"
 import type * as Errors from "../../domain/Errors.js"
-import type * as Listing from "../../domain/Listing.js"
-import type * as Protocol from "../../domain/Protocol.js"
-import type { AttemptPhase } from "../../domain/ServerStatus.js"
+import type * as Listing from "../../domain/catalog/Listing.js"
+import type * as Protocol from "../../domain/catalog/Protocol.js"
+import type { AttemptPhase } from "../../domain/server/ServerStatus.js"
 
 /**
  * What a fake server does with a request: a value is answered at once, an Effect when it is done, a function decides anew

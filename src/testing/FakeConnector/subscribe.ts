@@ -5,9 +5,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
-import * as Broadcast from "../../connection/Broadcast.js"
+import * as Broadcast from "../../system/stream/Broadcast.js"
 import type * as Session from "../../connection/Session.js"
-import { exchange } from "./exchange.js"
+import { exchange } from "./fakeExchange.js"
 import { background, change, type Link, resolve, type Subscription } from "./link.js"
 
 interface Clocks {

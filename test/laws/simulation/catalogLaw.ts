@@ -3,8 +3,8 @@
  * moment ago and are being connected again. Worked out from statuses and from what the servers told, without a look at how
  * the supervisor does it.
  */
-import type * as Catalog from "../../../src/domain/Catalog.js"
-import type * as ServerSnapshot from "../../../src/domain/ServerSnapshot.js"
+import type * as Catalog from "../../../src/domain/catalog/Catalog.js"
+import type * as ServerSnapshot from "../../../src/domain/server/ServerSnapshot.js"
 import { type ServerEvent, type ServerStatus, ToolName } from "../../../src/index.js"
 import { attemptsOf, hasToldAll } from "./ledger.js"
 import { globalGlobs, isSameServer, serverGlobs, type ServerSpec } from "./specs.js"

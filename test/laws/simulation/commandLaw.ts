@@ -2,7 +2,7 @@
  * What becomes of commands: each ends, when what it waits for is there.
  */
 import { Cause, Exit, Option, Predicate } from "effect"
-import type * as ServerSnapshot from "../../../src/domain/ServerSnapshot.js"
+import type * as ServerSnapshot from "../../../src/domain/server/ServerSnapshot.js"
 import type { ServerStatus } from "../../../src/index.js"
 import { attemptsOf } from "./ledger.js"
 import { ensure } from "./statusLaw.js"

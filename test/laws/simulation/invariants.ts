@@ -2,7 +2,7 @@
  * What must be true whenever everything has come to rest.
  */
 import { Cause, Exit } from "effect"
-import type * as ServerSnapshot from "../../../src/domain/ServerSnapshot.js"
+import type * as ServerSnapshot from "../../../src/domain/server/ServerSnapshot.js"
 import { checkCalls } from "./callLaw.js"
 import { makeCatalogLaw } from "./catalogLaw.js"
 import { checkCommands } from "./commandLaw.js"

@@ -1,7 +1,7 @@
 /**
  * What is told of servers: events without gaps, statuses that follow from one another, and snapshots that say the same.
  */
-import type * as ServerSnapshot from "../../../src/domain/ServerSnapshot.js"
+import type * as ServerSnapshot from "../../../src/domain/server/ServerSnapshot.js"
 import { type ServerEvent, ServerStatus } from "../../../src/index.js"
 import type { World } from "./world.js"
 

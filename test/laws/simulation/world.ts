@@ -3,7 +3,7 @@
  */
 import { Cause, Effect, Exit, type Fiber, Layer, Logger, LogLevel, Scope, Stream } from "effect"
 import { Connector } from "../../../src/connection/Connector.js"
-import type * as Protocol from "../../../src/domain/Protocol.js"
+import type * as Protocol from "../../../src/domain/catalog/Protocol.js"
 import type { Errors, ServerEvent } from "../../../src/index.js"
 import { type Desired, McpSupervisor, type Shape } from "../../../src/supervision/model.js"
 import * as Supervisor from "../../../src/supervision/Supervisor.js"

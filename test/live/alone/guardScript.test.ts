@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect } from "effect"
-import { guardScript } from "../../../src/connection/guardScript.js"
+import { guardScript } from "../../../src/connection/process/guardScript.js"
 import { mark, processesCarrying } from "../support/marked.js"
 import { eventually } from "../support/session.js"
 

@@ -1,6 +1,6 @@
 /** Arguments for the tools of the conformance suite. */
 import { Predicate } from "effect"
-import type * as Protocol from "../../../src/domain/Protocol.js"
+import type * as Protocol from "../../../src/domain/catalog/Protocol.js"
 
 /** Something that a schema allows, for the simple schemas the scenarios have. */
 const sampleOf = (schema: unknown): unknown => {

@@ -5,8 +5,8 @@
 import { Effect, Either, Option, Predicate, Schema, Stream } from "effect"
 import * as Connector from "../../../src/connection/Connector.js"
 import type { Session } from "../../../src/connection/Session.js"
-import type * as Listing from "../../../src/domain/Listing.js"
-import * as ServerConfig from "../../../src/domain/ServerConfig.js"
+import type * as Listing from "../../../src/domain/catalog/Listing.js"
+import * as ServerConfig from "../../../src/domain/server/ServerConfig.js"
 import { argumentsFor } from "./conformanceArguments.js"
 
 const handlers: Connector.Handlers = {

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { Context, Effect, Layer, Logger, Option, Predicate, Schema } from "effect"
 import * as McpAuth from "../../../src/auth/McpAuth.js"
 import type * as Errors from "../../../src/domain/Errors.js"
-import type * as Protocol from "../../../src/domain/Protocol.js"
+import type * as Protocol from "../../../src/domain/catalog/Protocol.js"
 import * as McpSupervisor from "../../../src/McpSupervisor.js"
 import { argumentsFor } from "./conformanceArguments.js"
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import { it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import * as Connector from "../../../src/connection/Connector.js"
-import type * as ServerConfig from "../../../src/domain/ServerConfig.js"
+import type * as ServerConfig from "../../../src/domain/server/ServerConfig.js"
 import { ScriptedServer } from "../../../src/testing/Testing.js"
 import { type Answer, event, json, legacy, type Received, result, serve, stream, text } from "./rawHttp.js"
 

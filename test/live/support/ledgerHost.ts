@@ -4,7 +4,7 @@
  */
 import { Effect, Layer, Logger } from "effect"
 import * as Connector from "../../../src/connection/Connector.js"
-import * as FileChildLedger from "../../../src/connection/FileChildLedger.js"
+import * as FileChildLedger from "../../../src/connection/process/FileChildLedger.js"
 import { connect } from "./session.js"
 
 const [, , stateDir = "", commands = "[]"] = process.argv

@@ -5,7 +5,7 @@ import { Effect, Either, Option, Schedule, type Scope } from "effect"
 import * as Connector from "../../../src/connection/Connector.js"
 import type { Session } from "../../../src/connection/Session.js"
 import type * as Errors from "../../../src/domain/Errors.js"
-import * as ServerConfig from "../../../src/domain/ServerConfig.js"
+import * as ServerConfig from "../../../src/domain/server/ServerConfig.js"
 
 export const faulty = fileURLToPath(new URL("./faultyServer.mjs", import.meta.url))
 

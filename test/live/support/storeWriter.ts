@@ -3,7 +3,7 @@
  * its own name, the number of the first change and that of the last. It says the number of each change that is done.
  */
 import { Effect, Option } from "effect"
-import * as FileStore from "../../../src/auth/CredentialStore/file.js"
+import * as FileCredentialStore from "../../../src/auth/tokens/FileCredentialStore.js"
 
 const [, , stateDir = "", name = "", first = "1", last = "0"] = process.argv
 
@@ -11,7 +11,7 @@ const shared = { server: "shared", serverUrl: "http://127.0.0.1/shared" }
 const own = { server: name, serverUrl: "http://127.0.0.1/own" }
 
 const program = Effect.gen(function* () {
-  const store = yield* FileStore.make(stateDir)
+  const store = yield* FileCredentialStore.make(stateDir)
   process.stdout.write("ready\n")
   for (let number = Number(first); number <= Number(last); number += 1) {
     const word = `${name}-${number}`

@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Effect, type Scope } from "effect"
-import type * as Protocol from "../../../../src/domain/Protocol.js"
-import type * as ServerConfig from "../../../../src/domain/ServerConfig.js"
+import type * as Protocol from "../../../../src/domain/catalog/Protocol.js"
+import type * as ServerConfig from "../../../../src/domain/server/ServerConfig.js"
 import { type Journal, type Told, toldIn } from "./journal.js"
 
 export interface Call {

@@ -1,0 +1,232 @@
+/**
+ * What all parts of this room share.
+ */
+import type { FetchLike } from "@modelcontextprotocol/client"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Tracer from "effect/Tracer"
+import { withinBudget } from "../system/budget.js"
+import * as HttpClient from "../connection/http/HttpClient.js"
+import { AuthError, AuthRequired, type ConnectionError, RegistrationRequired } from "../domain/Errors.js"
+import { defined } from "../domain/internal/defined.js"
+import * as Secrets from "../domain/Secrets.js"
+import * as ServerConfig from "../domain/server/ServerConfig.js"
+import type { ClientInfo, Credential } from "./tokens/Credential.js"
+import { type Key, loadAll, type Service as Store, type StoreFailed } from "./tokens/credentialStorePort.js"
+import type { Inspect } from "./oauth/endpoints.js"
+import * as LoginStates from "./login/LoginStates.js"
+import type * as LoginState from "./login/LoginState.js"
+import type { OAuthFailure } from "./oauth/OAuthFailure.js"
+import * as OAuthFetch from "./oauth/oauthFetch.js"
+import { policyOf, type LoginTarget } from "./login/LoginTarget.js"
+import * as UnsavedTokens from "./tokens/unsavedTokens.js"
+
+/** What is published about a login. */
+export type AuthEventKind = "login_started" | "login_finished" | "login_failed" | "refreshed" | "logged_out"
+
+export interface Options {
+  readonly store: Store
+  /** How we introduce ourselves. */
+  readonly clientInfo: { readonly name: string; readonly version: string }
+  /** Told what happened. Must not throw. */
+  readonly onEvent: (server: string, what: AuthEventKind) => void
+  /** Told that there are other credentials, or (`revoked`) none any more. Must not throw. */
+  readonly onChange: (server: string, revoked: boolean) => void
+}
+
+export interface AuthContext extends Options {
+  /** The SDK takes a while to load: most processes never need this part of it. */
+  readonly oauth: Effect.Effect<typeof import("./oauth/sdkOAuth.js")>
+  readonly fetchFor: (target: LoginTarget) => Effect.Effect<FetchLike, ConnectionError>
+  /** Judges addresses that are not asked by us, such as a page for the browser. */
+  readonly inspectFor: (target: LoginTarget) => Effect.Effect<Inspect, ConnectionError>
+  readonly memoryOf: (key: Key) => LoginState.LoginState
+  /** The same, for who relies on it as long as the scope is open. */
+  readonly useMemory: (key: Key) => Effect.Effect<LoginState.LoginState, never, Scope.Scope>
+  /** Nobody needs what is known of this server any more. */
+  readonly forget: (server: string) => void
+  /** Starts what must come to its end whoever waits for it: a token that was asked for must not get lost. */
+  readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
+  /**
+   * Starts what goes on as long as the scope is open. It is nobody's child: it knows nothing of the call in which it happened
+   * to begin, neither its span nor its annotations. Where the scope is closed, nothing is started.
+   */
+  readonly forkIn: (scope: Scope.Scope) => <A, E>(effect: Effect.Effect<A, E>) => void
+  /** Told what is kept, each time that may have changed. Must not throw. */
+  readonly seen: Set<(key: Key, credential: Credential | undefined) => void>
+  /** Takes over what other processes have done, from now on. */
+  readonly watch: Effect.Effect<void>
+  /** Ends with the engine. */
+  readonly scope: Scope.Scope
+}
+
+/** How long the end of everything waits for tokens that are on their way, and then for them to give up. */
+const lastBudget = "3 seconds"
+const interruptBudget = "1 second"
+
+/** How long it tries to write what could not be written before. */
+const saveBudget = "1 second"
+
+export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { store } = options
+    const scope = yield* Effect.scope
+    const pool = yield* HttpClient.pool
+    const runtime = (yield* Effect.runtime<never>()).pipe(
+      Runtime.updateContext(
+        (context) => Context.omit(Tracer.ParentSpan, Scope.Scope)(context) as Context.Context<never>
+      ),
+      // whoever begins us may be beyond interruption; what we start is not
+      Runtime.enableRuntimeFlag(RuntimeFlags.Interruption)
+    )
+    const runFork = Runtime.runFork(runtime)
+    // not with the option of `runFork`: in a scope that is closed, that goes on for ever
+    const forkIn: AuthContext["forkIn"] = (scope) => (effect) => void runFork(Effect.forkIn(effect, scope))
+    const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
+    const loginStates = LoginStates.make()
+    const saveAll = Effect.suspend(() =>
+      Effect.forEach(
+        loginStates.all().filter(({ loginState }) => loginState.unsaved !== undefined),
+        ({ key, loginState }) => Effect.ignore(store.exclusively(key)(UnsavedTokens.save(store, key, loginState))),
+        { concurrency: "unbounded", discard: true }
+      )
+    )
+    yield* Effect.addFinalizer(() =>
+      Effect.gen(function* () {
+        yield* withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running])))
+        yield* withinBudget(interruptBudget)(Effect.suspend(() => Fiber.interruptAll([...running])))
+        // whoever was to try it again is gone
+        yield* withinBudget(saveBudget)(saveAll)
+      })
+    )
+    const userAgent = `${options.clientInfo.name}/${options.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_")
+    const guarded = (target: LoginTarget) => pool.guarded(target.server, target.config.caFile, policyOf(target))
+    const seen: AuthContext["seen"] = new Set()
+    let watching = false
+
+    /** What is kept may be somebody else's doing. */
+    const lookAgain: Effect.Effect<void> = Effect.suspend(() => {
+      const known = loginStates
+        .all()
+        .map(({ key, loginState }) => ({ key, loginState: loginState, before: tokenOf(loginState) }))
+      return Effect.flatMap(
+        loadAll(
+          store,
+          known.map(({ key }) => key)
+        ),
+        (found) => {
+          let isOutdated = false
+          for (const [index, { before, key, loginState }] of known.entries()) {
+            const credential = found[index]
+            // it could not be looked at
+            if (credential === "unknown") continue
+            // what was found may be older than what is known by now
+            if (tokenOf(loginState) !== before) {
+              isOutdated = true
+              continue
+            }
+            for (const tell of seen) tell(key, credential)
+            if (!loginState.found(credential)) continue
+            const revoked = before !== undefined && credential?.tokens === undefined
+            options.onChange(key.server, revoked)
+          }
+          return isOutdated ? lookAgain : Effect.void
+        }
+      )
+    })
+
+    return {
+      ...options,
+      oauth: yield* Effect.cached(Effect.promise(() => import("./oauth/sdkOAuth.js"))),
+      fetchFor: (target) => Effect.map(guarded(target), (client) => OAuthFetch.make(client, userAgent)),
+      inspectFor: (target) => Effect.map(guarded(target), ({ inspect }) => inspect),
+      memoryOf: loginStates.of,
+      useMemory: loginStates.use,
+      forget: loginStates.forget,
+      seen,
+      fork: (effect) => {
+        const fiber = runFork(effect)
+        running.add(fiber)
+        fiber.addObserver(() => running.delete(fiber))
+        return fiber
+      },
+      forkIn,
+      watch: Effect.sync(() => {
+        if (watching) return
+        watching = true
+        forkIn(scope)(Stream.runForEach(store.changes, () => lookAgain))
+      }),
+      scope
+    }
+  })
+
+const tokenOf = (loginState: LoginState.LoginState): string | undefined => loginState.credential()?.tokens?.accessToken
+
+// --- in the words of everybody else -----------------------------------------------------------------------------------
+
+/**
+ * Hides what is secret of a server, and of the login to it by then. To be had before something is tried: the server may be
+ * removed meanwhile, and who asks for its memory afterwards brings it back.
+ */
+export const scrubFor = (context: AuthContext, target: LoginTarget): ((text: string) => string) => {
+  const loginState = context.memoryOf(target)
+  return (text) => Secrets.scrub(Secrets.union(ServerConfig.secrets(target.config), loginState.secrets()))(text)
+}
+
+export const required = (
+  server: string,
+  reason: string,
+  options?: { readonly scope?: string | undefined; readonly login?: boolean | undefined }
+): AuthRequired =>
+  new AuthRequired({ server, reason, login: options?.login ?? true, ...defined({ scope: options?.scope }) })
+
+/** What a failure means for a server that is to be connected. */
+export const connectionError = (
+  server: string,
+  failure: OAuthFailure,
+  client?: Pick<ClientInfo, "registered"> | undefined
+): ConnectionError => {
+  const { detail, kind, reason } = failure
+  switch (kind) {
+    case "unavailable":
+    case "refused":
+      return new AuthError({ server, reason, detail })
+    case "grant":
+      return required(server, "the login is no longer valid")
+    case "client":
+      return client?.registered === true
+        ? required(server, "the authorization server has forgotten us, and needs a new login")
+        : new RegistrationRequired({ server, detail })
+    case "registration":
+      return new RegistrationRequired({ server, detail })
+    case "absent":
+      return required(server, detail, { login: false })
+  }
+}
+
+/** What it means for somebody who logs in. */
+export const loginError = (error: ConnectionError): AuthError => {
+  const server = error.server ?? ""
+  switch (error._tag) {
+    case "AuthError":
+      return error
+    case "RegistrationRequired":
+      return new AuthError({ server, reason: "registration_required", detail: `${error.detail}; ${error.hint}` })
+    case "AuthRequired":
+      return new AuthError({
+        server,
+        reason: error.login ? "refused" : "no_login",
+        detail: `${error.reason}; ${error.hint}`
+      })
+    default:
+      return new AuthError({ server, reason: "unavailable", detail: error.message })
+  }
+}
+
+export const storeError = (server: string, { detail, isTemporary }: StoreFailed): AuthError =>
+  new AuthError({ server, reason: isTemporary ? "unavailable" : "store", detail })

@@ -1,0 +1,133 @@
+/**
+ * How a conversation with an authorization server can fail, as far as it makes a difference to what happens next.
+ */
+import {
+  InsecureTokenEndpointError,
+  IssuerMismatchError,
+  OAuthError,
+  OAuthErrorCode,
+  RegistrationRejectedError
+} from "@modelcontextprotocol/client"
+import * as Data from "effect/Data"
+import { codeOf } from "../../connection/http/httpFailure.js"
+import { AddressRefused } from "../../connection/http/OutboundGuard.js"
+
+export class OAuthFailure extends Data.TaggedError("OAuthFailure")<{
+  /**
+   * - `unavailable`: nobody has decided anything; the same may work later.
+   * - `grant`: the code or the refresh token is of no more use.
+   * - `client`: the authorization server does not know us, or does not take us.
+   * - `registration`: we cannot register by ourselves.
+   * - `absent`: there is no authorization server to be found.
+   * - `refused`: it will not work like this.
+   */
+  readonly kind: "unavailable" | "grant" | "client" | "registration" | "absent" | "refused"
+  /** A constant name for programs. */
+  readonly reason: string
+  /** For people. In our own words: what others answer may hold anything. */
+  readonly detail: string
+}> {
+  override get message(): string {
+    return this.detail
+  }
+}
+
+export const unavailable = (detail: string) => new OAuthFailure({ kind: "unavailable", reason: "unavailable", detail })
+
+export const refused = (reason: string, detail: string) => new OAuthFailure({ kind: "refused", reason, detail })
+
+/** An address that the server names, and that its policy forbids. */
+export const ofRefusedAddress = ({ host, verdict }: AddressRefused): OAuthFailure =>
+  verdict === "unencrypted"
+    ? refused("insecure_address", `the server names an address that is not https (${host}); nothing was sent there`)
+    : refused(
+        "private_address",
+        `the server names an address of this machine or of a private network (${host}); nothing was sent there; if that is ` +
+          `intended, set "privateNetwork": true for this server`
+      )
+
+/** What may be said of a refresh token or of who shows it (RFC 6749 §5.2, RFC 8707). Any other word may be a gateway's. */
+const verdicts = new Set([
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+  "invalid_target",
+  "access_denied"
+])
+
+/** The same for a refresh: a login is not given up for a word that nobody has agreed on. */
+export const classifyRefresh = (thrown: unknown): OAuthFailure =>
+  thrown instanceof OAuthError && !verdicts.has(String(thrown.code))
+    ? unavailable("the authorization server refused for a reason that is none")
+    : classify(thrown)
+
+/** Total: whatever is thrown, a failure comes out. What is not understood is nobody's verdict. */
+export const classify = (thrown: unknown): OAuthFailure => {
+  if (thrown instanceof OAuthFailure) return thrown
+  if (thrown instanceof AddressRefused) return ofRefusedAddress(thrown)
+  if (thrown instanceof RegistrationRejectedError) return ofRegistration(thrown.status)
+  if (thrown instanceof OAuthError) return ofCode(String(thrown.code))
+  if (thrown instanceof IssuerMismatchError) {
+    return refused("issuer_mismatch", "the authorization server is not the one it should be")
+  }
+  if (thrown instanceof InsecureTokenEndpointError) {
+    return refused("insecure_token_endpoint", "the token endpoint is not encrypted, so nothing is sent there")
+  }
+  if (!(thrown instanceof Error)) return unavailable("the authorization server gave an answer that makes no sense")
+  if (thrown.message.includes("does not support dynamic client registration")) {
+    return new OAuthFailure({
+      kind: "registration",
+      reason: "registration_required",
+      detail: "the authorization server does not register clients by itself"
+    })
+  }
+  if (thrown.message.startsWith("Incompatible auth server")) {
+    return refused("incompatible_server", "the authorization server does not know authorization codes with PKCE (S256)")
+  }
+  const [, status] = /^HTTP (\d{3}) trying to load/.exec(thrown.message) ?? []
+  if (status !== undefined)
+    return unavailable(`the description of the authorization server cannot be had (HTTP ${status})`)
+  if (thrown.message === "fetch failed")
+    return unavailable(`the authorization server cannot be reached (${codeOf(thrown)})`)
+  return unavailable("the authorization server gave an answer that makes no sense")
+}
+
+const ofRegistration = (status: number): OAuthFailure => {
+  if (status === 429 || status >= 500)
+    return unavailable(`the authorization server does not register us now (HTTP ${status})`)
+  return new OAuthFailure({
+    kind: "registration",
+    reason: "registration_required",
+    detail: `the authorization server refused to register us (HTTP ${status})`
+  })
+}
+
+/** What an authorization server says in one word, in its answer or by way of the browser. */
+export const ofCode = (code: string): OAuthFailure => {
+  switch (code) {
+    case OAuthErrorCode.InvalidGrant:
+      return new OAuthFailure({ kind: "grant", reason: code, detail: "the authorization server no longer accepts it" })
+    case OAuthErrorCode.InvalidClient:
+    case OAuthErrorCode.UnauthorizedClient:
+    case OAuthErrorCode.InvalidClientMetadata:
+    case "invalid_redirect_uri":
+      return new OAuthFailure({
+        kind: "client",
+        reason: code,
+        detail: `the authorization server does not know us (${code})`
+      })
+    case OAuthErrorCode.ServerError:
+    case OAuthErrorCode.TemporarilyUnavailable:
+    case OAuthErrorCode.TooManyRequests:
+      return unavailable(`the authorization server is not available (${code})`)
+    case OAuthErrorCode.AccessDenied:
+      return refused(code, "somebody said no, at the authorization server")
+    default:
+      return /^[a-z][a-z0-9_]{0,40}$/.test(code)
+        ? refused(code, "the authorization server refused")
+        : refused("refused", "the authorization server refused, for a reason that has no proper name")
+  }
+}

@@ -1,0 +1,293 @@
+/**
+ * The conversation with authorization servers. The SDK's single steps do the protocol; which of them is taken, when, and how
+ * often, is decided elsewhere.
+ */
+import { createPrivateKey } from "node:crypto"
+import {
+  type AddClientAuthentication,
+  type AuthorizationServerMetadata,
+  createPrivateKeyJwtAuth,
+  exchangeAuthorization,
+  extractWWWAuthenticateParams,
+  type FetchLike,
+  fetchToken,
+  type OAuthClientInformationMixed,
+  type OAuthTokens,
+  refreshAuthorization,
+  registerClient,
+  RegistrationRejectedError,
+  startAuthorization,
+  validateClientMetadataUrl
+} from "@modelcontextprotocol/client"
+import * as Effect from "effect/Effect"
+import { defined } from "../../domain/internal/defined.js"
+import { isLoopback } from "../../domain/NetworkAddress.js"
+import { reveal } from "../../domain/Secrets.js"
+import type { OAuthSettings } from "../../domain/server/ServerConfig.js"
+import type { ClientInfo, Discovery, Pending } from "../tokens/Credential.js"
+import type { WantedScope } from "../login/LoginState.js"
+import { assertFixed, isFromIssuer } from "./endpoints.js"
+import { askedFor } from "./oauthScopes.js"
+import { tokenFetch } from "../tokens/tokenFetch.js"
+import { classify, classifyRefresh, OAuthFailure, refused } from "./OAuthFailure.js"
+
+export { checkLogin, describedBy, endpointsOf } from "./endpoints.js"
+export { ofCode, ofRefusedAddress } from "./OAuthFailure.js"
+export { discover } from "./sdkDiscovery.js"
+
+/** The server names another authorization server than the one that knows us. */
+export const otherIssuer = refused(
+  "issuer_mismatch",
+  "the server has gone over to another authorization server; log in to say that this is right"
+)
+
+/** A token as it was given: for how long, not until when. */
+export interface Granted {
+  readonly accessToken: string
+  readonly refreshToken?: string | undefined
+  /** Seconds. */
+  readonly expiresIn?: number | undefined
+  readonly scope?: string | undefined
+}
+
+const step = <A>(run: () => Promise<A>, understand = classify): Effect.Effect<A, OAuthFailure> =>
+  Effect.tryPromise({ try: run, catch: understand })
+
+// --- where to log in ------------------------------------------------------------------------------------------------
+
+/** What a server says about the login it wants, when it is asked without one. A server that says nothing wants nothing special. */
+export const ask = (fetch: FetchLike, serverUrl: string): Effect.Effect<WantedScope> =>
+  Effect.tryPromise(async () => {
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+    const body = JSON.stringify({ jsonrpc: "2.0", id: "login", method: "ping" })
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(
+      await fetch(serverUrl, { method: "POST", headers, body })
+    )
+    return { scope: askedFor(scope), resourceMetadataUrl: resourceMetadataUrl?.href }
+  }).pipe(Effect.orElseSucceed(() => ({})))
+
+const metadataOf = ({ metadata }: Discovery) =>
+  metadata === undefined ? {} : { metadata: metadata as unknown as AuthorizationServerMetadata }
+
+// --- who we are -----------------------------------------------------------------------------------------------------
+
+/** Whether the authorization server reads the document at an address that is our name. */
+export const takesMetadataUrl = ({ metadata }: Discovery): boolean =>
+  metadata?.client_id_metadata_document_supported === true
+
+/** Without a word about itself it may have the endpoints that everybody had before there were words. */
+export const takesRegistrations = ({ metadata }: Discovery): boolean =>
+  metadata === undefined || metadata.registration_endpoint !== undefined
+
+export const checkMetadataUrl = (url: string): Effect.Effect<void, OAuthFailure> =>
+  Effect.try({
+    try: () => validateClientMetadataUrl(url),
+    catch: () => refused("invalid_client_metadata", `"clientMetadataUrl" has to be an https address with a path`)
+  })
+
+export const register = (
+  fetch: FetchLike,
+  discovery: Discovery,
+  options: { readonly clientName: string; readonly redirectUri: string; readonly scope?: string | undefined }
+): Effect.Effect<ClientInfo, OAuthFailure> =>
+  step(async () => {
+    const { clientName, redirectUri, scope } = options
+    const full = await registerClient(discovery.authorizationServerUrl, {
+      ...metadataOf(discovery),
+      ...defined({ scope }),
+      clientMetadata: {
+        client_name: clientName,
+        redirect_uris: [redirectUri],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        token_endpoint_auth_method: methodFor(discovery),
+        application_type: isNative(redirectUri) ? "native" : "web"
+      },
+      fetchFn: fetch
+    }).catch((error) => {
+      // where nobody is found to register with, the server itself is asked, and may not know what is asked of it
+      const isNobody = discovery.metadata === undefined && error instanceof RegistrationRejectedError
+      throw isNobody && error.status === 404 ? nobody : error
+    })
+    const expires = full.client_secret_expires_at
+    return {
+      clientId: full.client_id,
+      redirectUri,
+      registered: true,
+      ...defined({
+        clientSecret: full.client_secret,
+        clientSecretExpiresAt: expires === undefined || expires === 0 ? undefined : expires * 1000,
+        authMethod: full.token_endpoint_auth_method
+      })
+    }
+  })
+
+const nobody = new OAuthFailure({
+  kind: "absent",
+  reason: "no_login",
+  detail: "the server wants credentials, but offers no login"
+})
+
+/** We keep no secret better than the token itself: none, where that is allowed. */
+const methodFor = ({ metadata }: Discovery): string => {
+  const offered = metadata?.token_endpoint_auth_methods_supported
+  if (!Array.isArray(offered) || offered.includes("none")) return "none"
+  return ["client_secret_basic", "client_secret_post"].find((method) => offered.includes(method)) ?? "none"
+}
+
+const isNative = (uri: string): boolean => !/^https?:/.test(uri) || isLoopback(new URL(uri).hostname)
+
+const informationOf = ({ authMethod, clientId, clientSecret }: ClientInfo): OAuthClientInformationMixed => ({
+  client_id: clientId,
+  ...defined({ client_secret: clientSecret, token_endpoint_auth_method: authMethod })
+})
+
+/** How a client with a key proves who it is. */
+const proofOf = (settings: OAuthSettings, { clientId }: ClientInfo): AddClientAuthentication | undefined => {
+  if (settings.privateKeyPem === undefined) return undefined
+  const privateKey = reveal(settings.privateKeyPem)
+  const alg = settings.alg ?? algorithmOf(privateKey)
+  const sign = createPrivateKeyJwtAuth({ issuer: clientId, subject: clientId, privateKey, alg })
+  return async (...request) => {
+    try {
+      await sign(...request)
+    } catch {
+      throw refused("invalid_key", `"privateKeyPem" cannot be used to sign with ${alg}`)
+    }
+  }
+}
+
+/** The usual algorithm for such a key. */
+const algorithmOf = (pem: string): string => {
+  try {
+    const { asymmetricKeyDetails, asymmetricKeyType } = createPrivateKey(pem)
+    if (asymmetricKeyType === "rsa") return "RS256"
+    if (asymmetricKeyType === "ed25519") return "EdDSA"
+    return (
+      { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" }[asymmetricKeyDetails?.namedCurve ?? ""] ?? "ES256"
+    )
+  } catch {
+    throw refused("invalid_key", `"privateKeyPem" is no private key in PEM (PKCS#8)`)
+  }
+}
+
+const authenticated = (settings: OAuthSettings, client: ClientInfo, discovery: Discovery) => {
+  assertFixed(settings, discovery)
+  return {
+    ...metadataOf(discovery),
+    clientInformation: informationOf(client),
+    ...defined({ resource: discovery.resource, addClientAuthentication: proofOf(settings, client) })
+  }
+}
+
+// --- logging in -----------------------------------------------------------------------------------------------------
+
+/** Begins a login with endpoints that were checked. */
+export const begin = (
+  discovery: Discovery,
+  options: {
+    readonly client: ClientInfo
+    readonly redirectUri: string
+    readonly state: string
+    readonly scope?: string | undefined
+  }
+): Effect.Effect<{ readonly authorizationUrl: string; readonly codeVerifier: string }, OAuthFailure> =>
+  step(async () => {
+    const { client, redirectUri, scope, state } = options
+    // the SDK would look once more at what was decided already, and knows nothing of "assumePkce"
+    const { code_challenge_methods_supported: _, ...rest } = discovery.metadata ?? {}
+    const { authorizationUrl, codeVerifier } = await startAuthorization(discovery.authorizationServerUrl, {
+      ...metadataOf(discovery.metadata === undefined ? discovery : { ...discovery, metadata: rest }),
+      clientInformation: informationOf(client),
+      redirectUrl: redirectUri,
+      state,
+      ...defined({ scope, resource: discovery.resource })
+    })
+    return { authorizationUrl: authorizationUrl.href, codeVerifier }
+  })
+
+/** Whether an answer that came by way of the browser is from the authorization server it was asked of. */
+export const checkIssuer = (pending: Pending, answers: ReadonlyArray<string>): Effect.Effect<void, OAuthFailure> =>
+  isFromIssuer(pending, answers) ? Effect.void : otherAnswer
+
+const otherAnswer = refused(
+  "issuer_mismatch",
+  `the answer is not from the authorization server that the login was begun with, so its code was not used; if that server has another name than its address, set "oauth": { "issuer": … }`
+)
+
+export const exchange = (
+  fetch: FetchLike,
+  settings: OAuthSettings,
+  { clientInfo, codeVerifier, discovery, redirectUri }: Pending,
+  code: string
+): Effect.Effect<Granted, OAuthFailure> =>
+  step(async () =>
+    granted(
+      await exchangeAuthorization(discovery.authorizationServerUrl, {
+        ...authenticated(settings, clientInfo, discovery),
+        authorizationCode: code,
+        codeVerifier,
+        redirectUri,
+        // it was checked before, and the SDK checks it once more
+        ...defined({ iss: discovery.metadata?.issuer as string | undefined }),
+        fetchFn: tokenFetch(fetch)
+      })
+    )
+  )
+
+export const refresh = (
+  fetch: FetchLike,
+  settings: OAuthSettings,
+  client: ClientInfo,
+  discovery: Discovery,
+  refreshToken: string
+): Effect.Effect<Granted, OAuthFailure> =>
+  step(
+    async () =>
+      granted(
+        await refreshAuthorization(discovery.authorizationServerUrl, {
+          ...authenticated(settings, client, discovery),
+          refreshToken,
+          fetchFn: tokenFetch(fetch)
+        })
+      ),
+    classifyRefresh
+  )
+
+/** A token for ourselves: nobody has to log in. */
+export const fetchOwn = (
+  fetch: FetchLike,
+  settings: OAuthSettings,
+  client: ClientInfo,
+  discovery: Discovery,
+  scope: string | undefined
+): Effect.Effect<Granted, OAuthFailure> =>
+  step(async () => {
+    const { addClientAuthentication, clientInformation, metadata, resource } = authenticated(
+      settings,
+      client,
+      discovery
+    )
+    const nothing = () => {}
+    const provider = {
+      redirectUrl: undefined,
+      clientMetadata: { redirect_uris: [] },
+      clientInformation: () => ({ ...clientInformation, issuer: metadata?.issuer ?? discovery.authorizationServerUrl }),
+      tokens: nothing as () => undefined,
+      saveTokens: nothing,
+      redirectToAuthorization: nothing,
+      saveCodeVerifier: nothing,
+      codeVerifier: () => "",
+      prepareTokenRequest: () =>
+        new URLSearchParams({ grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) }),
+      ...defined({ addClientAuthentication })
+    }
+    const options = { ...defined({ metadata, resource }), fetchFn: tokenFetch(fetch) }
+    return granted(await fetchToken(provider, discovery.authorizationServerUrl, options))
+  })
+
+const granted = ({ access_token, expires_in, refresh_token, scope }: OAuthTokens): Granted => {
+  // it goes into a header, where not everything may stand
+  if (!/^[\x21-\x7e]+$/.test(access_token)) throw new Error("no token")
+  return { accessToken: access_token, refreshToken: refresh_token, expiresIn: expires_in, scope }
+}

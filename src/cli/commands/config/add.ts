@@ -1,0 +1,113 @@
+import { existsSync, realpathSync } from "node:fs"
+import * as Effect from "effect/Effect"
+import * as ConfigFiles from "../../../config/ConfigFiles.js"
+import { excerpt } from "../../../domain/internal/excerpt.js"
+import type * as ServerConfig from "../../../domain/server/ServerConfig.js"
+import { shellWord } from "../../../domain/internal/shellWord.js"
+import { ask } from "../../terminal/ask.js"
+import { afterEdit, editOptions } from "./editOptions.js"
+import { entryOf, lineWords } from "../../words/newEntry.js"
+import { WrongUsage } from "../../failure.js"
+import { addCommand, type PlainSecret, withVariables } from "../../words/plainSecrets.js"
+import { type Home, placedLine } from "../../words/relativeWords.js"
+import { Screen } from "../../terminal/Screen.js"
+import { argument, command, flag, type Input, text, texts } from "../../words/spec.js"
+
+export const spec = command({
+  name: "add",
+  summary: "Add a server to a config file",
+  details:
+    "Writes to the project's config file if there is one, otherwise to your global config file. Comments and order are kept. On a terminal, missing values are prompted for. Relative paths that exist are made absolute; in a project's file they stay relative. Reference secrets instead of writing them: --env TOKEN={env:TOKEN}.",
+  group: "configure",
+  arguments: { name: argument("optional", "name", "The name of the server") },
+  options: {
+    url: text("URL", "The URL of a remote server"),
+    command: text("COMMAND", "The program of a local server"),
+    args: texts("ARG", "The arguments of --command, up to the next option", true),
+    env: texts("KEY=VALUE", "An environment variable of a local server; may be repeated"),
+    header: texts("KEY=VALUE", "A header of all requests to a remote server; may be repeated"),
+    transport: text("KIND", "The transport; detected by default", ["stdio", "http", "sse"]),
+    oauth: flag("Use OAuth"),
+    noOauth: flag("Never use OAuth"),
+    oauthClientId: text("ID", "The id of a registered OAuth client"),
+    oauthClientSecret: text("SECRET", "The secret of the OAuth client"),
+    oauthScope: text("SCOPE", "The OAuth scopes to request"),
+    scope: text("SCOPE", "The config file to write to", ["project", "global"])
+  },
+  rest: "command args…",
+  examples: [
+    "add files -- npx -y @modelcontextprotocol/server-filesystem .",
+    "add github --url https://api.githubcopilot.com/mcp/ --oauth",
+    "add search --command node --args server.mjs --port 0 --env 'KEY={env:SEARCH_KEY}'"
+  ]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const name = input.name ?? (yield* asked("a name", "Name of the server"))
+    let made = entryOf(input)
+    if (made._tag === "Open") {
+      const where = yield* asked(
+        "--url, --command or -- command…",
+        "Its command, or the https:// address of a remote server"
+      )
+      const rest = existsSync(where) ? [where] : lineWords(where)
+      made = entryOf(isAddress(where) ? { ...input, url: where } : { ...input, rest })
+    }
+    if (made._tag !== "Entry")
+      return yield* new WrongUsage({ message: made._tag === "Open" ? "nothing to run" : made.message })
+    const options = { ...editOptions(input), scope: scopeOf(input.scope) }
+    const { file, project } = yield* ConfigFiles.newServerFile(options)
+    const placed = yield* withPlacedPaths(made.entry, options.cwd, project)
+    const { entry: named, found } = project === undefined ? { entry: placed, found: [] } : withVariables(name, placed)
+    const takesVariables = found.length > 0 && screen.canAsk && (yield* prefersVariables(found, file))
+    const entry = takesVariables ? named : placed
+    const edited = yield* ConfigFiles.add(name, entry, options)
+    yield* afterEdit(input, edited, `added ${name} to ${edited.file}`)
+    if (found.length > 0 && !takesVariables) {
+      yield* screen.note(
+        `${found.map(({ option }) => option).join(" and ")} stands in ${edited.file} as plain text, and a project's file is shared. To name a variable instead:`
+      )
+      yield* screen.note(`  mcp-supervisor remove ${shellWord(name)} && ${addCommand(name, named)}`)
+    }
+    if (!input.json) yield* screen.note(`see whether it works: mcp-supervisor test ${name}`)
+  })
+
+/** The server may run in another directory than this command. */
+const withPlacedPaths = (entry: ServerConfig.Input, cwd: string, home: Home | undefined) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    if (!("command" in entry) || !Array.isArray(entry.command)) return entry
+    const { changes, line } = placedLine(
+      entry.command as ReadonlyArray<string>,
+      existsSync(cwd) ? realpathSync(cwd) : cwd,
+      home
+    )
+    const why = home === undefined ? "the server may run in another directory" : `the server runs in ${home.runsIn}`
+    for (const { from, to } of changes)
+      yield* screen.note(`${JSON.stringify(excerpt(from))} is written as ${to}: ${why}`)
+    return changes.length === 0 ? entry : ({ ...entry, command: line } as ServerConfig.Input)
+  })
+
+const prefersVariables = (found: ReadonlyArray<PlainSecret>, file: string) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    for (const { instead, option } of found)
+      yield* screen.note(
+        `${option} would stand in ${file} as plain text, and a project's file is shared; better: ${instead}`
+      )
+    const variables = [...new Set(found.map(({ variable }) => variable))].join(", ")
+    const answer = yield* ask({ text: `Name ${variables} instead of writing it down? y/n`, preset: "y" })
+    return /^y(?:es)?$/i.test(answer)
+  })
+
+const scopeOf = (scope: string | undefined) => (["project", "global"] as const).find((each) => each === scope)
+
+const isAddress = (text: string): boolean => /^https?:\/\//i.test(text)
+
+const asked = (what: string, question: string) =>
+  Effect.gen(function* () {
+    const { canAsk } = yield* Screen
+    return canAsk ? yield* ask({ text: question }) : yield* new WrongUsage({ message: `${what} is missing` })
+  })

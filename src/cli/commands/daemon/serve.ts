@@ -1,0 +1,77 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Context from "effect/Context"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import type { ServerEvent } from "../../../domain/server/ServerEvent.js"
+import * as DaemonLock from "../../../daemon/DaemonLock.js"
+import { demoServers, demoTour } from "./demoServers.js"
+import { waitingFor } from "../../supervisor/shutdownNotice.js"
+import { CommandFailed } from "../../failure.js"
+import { hostOf } from "../../supervisor/commandHost.js"
+import { programName } from "../../words/programName.js"
+import { Screen } from "../../terminal/Screen.js"
+import { command, flag, type Input, text, whole } from "../../words/spec.js"
+import { watch } from "../../terminal/watch.js"
+
+export const spec = command({
+  name: "serve",
+  summary: "Run a supervisor with the control API in the foreground",
+  details:
+    "Runs until it is interrupted. The first interrupt shuts down all servers in order; the second kills the remaining processes. The supervisor also shuts down if its state directory is removed. To listen on an address that is not loopback (--host), set your own token in MCP_SUPERVISOR_TOKEN.",
+  group: "run",
+  arguments: {},
+  options: {
+    port: whole("PORT", "The port to listen on; 0 selects a free port. Default 7444", 65_535),
+    host: text("HOST", "The address to listen on. Default 127.0.0.1"),
+    demo: flag("Add the example servers and print commands to try")
+  },
+  examples: ["serve", "serve --demo", "serve --port 0 --json"]
+})
+
+export const run = (input: Input<typeof spec>) =>
+  Effect.gen(function* () {
+    const screen = yield* Screen
+    const { cwd, files, stateDir } = hostOf(input)
+    // the API and everything below it take a while to load: only those wait who serve
+    const Control = yield* Effect.promise(() => import("../../../Control.js"))
+    const { McpSupervisor } = yield* Effect.promise(() => import("../../../McpSupervisor.js"))
+    const servers = input.demo ? yield* demoServers : undefined
+    const { MCP_SUPERVISOR_TOKEN: own = "" } = process.env
+    const token = own === "" ? undefined : Redacted.make(own)
+    // as it stands in an address
+    const listenOn = input.host?.replace(/^\[(.*)\]$/, "$1")
+    const options = { cwd, files, stateDir, servers, port: input.port, host: listenOn, token }
+    const context = yield* screen.busy("starting", Layer.build(Control.layer(options)))
+    const { address, socket } = Context.get(context, Control.ControlServer.ControlServer)
+    const supervisor = Context.get(context, McpSupervisor)
+
+    yield* waitingFor(supervisor.changes)
+    if (input.json) yield* screen.out(JSON.stringify({ address, socket, pid: process.pid, stateDir }))
+    else if (screen.width() === undefined) yield* screen.out(address)
+    if (input.demo) yield* screen.note(demoTour(programName(), screen.noteStyle).join("\n"))
+    const header = [
+      { text: `mcp-supervisor at ${address}, process ${process.pid}. Ctrl-C ends it.`, paint: screen.style.bold },
+      { text: "" }
+    ]
+    // with --json, the only data is where it is; what happens is for people
+    const isQuiet = input.json || screen.width() === undefined
+    const news = newsOf(supervisor.eventsFrom(1))
+    const lost = Effect.zipRight(DaemonLock.lost(stateDir), new CommandFailed({ message: goneMessage(stateDir) }))
+    yield* Effect.raceFirst(watch(supervisor.changes, { json: false, header, asNotes: isQuiet, news }), lost)
+  }).pipe(Effect.scoped)
+
+const goneMessage = (stateDir: string): string =>
+  `${stateDir} was taken away: nobody can find this supervisor any more, so it ends; start another`
+
+/** What whoever edits a config file should see where the supervisor runs: that it is wrong, and that it no longer is. */
+const newsOf = (events: Stream.Stream<ServerEvent>): Stream.Stream<ServerEvent> => {
+  let isRejected = false
+  return Stream.filter(events, (event) => {
+    if (event.type === "Diagnostic") return event.diagnostic.severity === "error"
+    if (event.type !== "ConfigRejected" && event.type !== "ConfigApplied") return false
+    const wasRejected = isRejected
+    isRejected = event.type === "ConfigRejected"
+    return isRejected || wasRejected
+  })
+}

@@ -1,0 +1,30 @@
+/**
+ * What `connect` and `restart` have in common.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Do, SupervisorHandle } from "../../supervisor/SupervisorHandle.js"
+import type { ServerStatus } from "../../../domain/server/ServerStatus.js"
+import { Screen } from "../../terminal/Screen.js"
+import { isUsable, statusLine } from "../../show/showServers.js"
+import type { Shared } from "../../words/spec.js"
+import { withRunning } from "../../supervisor/withSupervisor.js"
+
+/** Has the running supervisor do something with a server, and shows what became of it. The exit code is 3 if that is no use. */
+export const serverCommand = (
+  input: Shared & { readonly name: string },
+  doing: string,
+  move: (handle: SupervisorHandle) => (name: string) => Do<ServerStatus>
+) =>
+  withRunning(input, (handle) =>
+    Effect.gen(function* () {
+      const screen = yield* Screen
+      const { json, name } = input
+      const status = yield* screen.busy(`${doing} ${name}`, move(handle)(name))
+      const code = isUsable(status) ? 0 : 3
+      if (json) return yield* Effect.as(screen.json({ [name]: status }), code)
+      const snapshot = yield* handle.server(name)
+      yield* screen.out(statusLine({ ...snapshot, status }, yield* Clock.currentTimeMillis))
+      return code
+    })
+  )

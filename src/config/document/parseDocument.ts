@@ -1,0 +1,55 @@
+/**
+ * From a text to values with their places. Total: whatever the text, it gives values or says what is wrong where.
+ */
+import * as Either from "effect/Either"
+import type { Issue } from "../../domain/Issue.js"
+import type { ConfigLayer } from "../layers/ConfigLayer.js"
+import { parseJson } from "./parseJson.js"
+import { parseToml } from "./parseToml.js"
+import { placeOf, type DocumentText } from "./DocumentText.js"
+import { childrenOf, type Origin, type Tree } from "./Tree.js"
+
+/** In UTF-16 units. Five hundred servers take a twentieth of it. */
+export const maxLength = 4 * 1024 * 1024
+
+export interface Parsed {
+  readonly tree: Tree
+  /** Keys that were given twice; the later one holds. */
+  readonly duplicates: ReadonlyArray<Origin>
+}
+
+/** A text without content is a document that says nothing. */
+export const parse = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
+  if (text.text.length > maxLength) {
+    return failed(text, `at most ${maxLength} characters`, "a longer text")
+  }
+  try {
+    const parsed = text.format === "toml" ? parseToml(text, layer) : parseJson(text, layer)
+    return Either.filterOrLeft(
+      parsed,
+      ({ tree }) => !isDeeper(tree, maxDepth),
+      () => tooDeep(text)
+    )
+  } catch {
+    // parsers go down one call per level
+    return Either.left(tooDeep(text))
+  }
+}
+
+/** No config has so many levels, and everything that comes later goes down one call per level. */
+const maxDepth = 64
+
+const isDeeper = (tree: Tree, levels: number): boolean =>
+  childrenOf(tree).some((child) => levels === 0 || isDeeper(child, levels - 1))
+
+const tooDeep = (text: DocumentText): ReadonlyArray<Issue> => [
+  {
+    path: [],
+    expected: `at most ${maxDepth} levels`,
+    found: "one that is nested too deep",
+    ...placeOf(text, undefined)
+  }
+]
+
+const failed = (text: DocumentText, expected: string, found: string): Either.Either<never, ReadonlyArray<Issue>> =>
+  Either.left([{ path: [], expected, found, ...placeOf(text, undefined) }])

@@ -1,0 +1,52 @@
+/**
+ * TOML. The parser tells values; where they stand, the outline tells when somebody asks.
+ */
+import * as Either from "effect/Either"
+import { parse as parseDocument, TomlError } from "smol-toml"
+import type { Issue } from "../../domain/Issue.js"
+import type { ConfigLayer } from "../layers/ConfigLayer.js"
+import type { Parsed } from "./parseDocument.js"
+import { placeOf, type DocumentText } from "./DocumentText.js"
+import { keyOf, outline } from "./tomlOutline.js"
+import { fromPlain, type Path } from "./Tree.js"
+
+export const parseToml = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
+  let value: unknown
+  try {
+    value = parseDocument(text.text)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    return Either.left([issueOf(text, error)])
+  }
+  let offsets: ReadonlyMap<string, number> | undefined
+  const offset = (path: Path): number => {
+    offsets ??= offsetsIn(text.text)
+    // what has no place of its own is where the thing around it is
+    for (let length = path.length; length > 0; length -= 1) {
+      const found = offsets.get(keyOf(path.slice(0, length)))
+      if (found !== undefined) return found
+    }
+    return 0
+  }
+  return Either.right({ tree: fromPlain(value, layer, offset), duplicates: [] })
+}
+
+/** A table that is written in parts is where its first part is. */
+const offsetsIn = (text: string): ReadonlyMap<string, number> => {
+  const offsets = new Map<string, number>()
+  for (const { offset, path } of outline(text)) {
+    for (let length = path.length; length > 0; length -= 1) {
+      const key = keyOf(path.slice(0, length))
+      if (offsets.has(key)) break
+      offsets.set(key, offset)
+    }
+  }
+  return offsets
+}
+
+/** The parser's message goes on with the lines around the place, and they may hold a secret. */
+const issueOf = (text: DocumentText, { column, line, message }: TomlError): Issue => {
+  const [reason = ""] = message.split("\n")
+  const found = reason.replace(/^Invalid TOML document: /, "")
+  return { path: [], expected: "TOML", found: `a mistake: ${found}`, ...placeOf(text, undefined), line, column }
+}

@@ -1,0 +1,127 @@
+/**
+ * What is to become of a config file: the change as data, the text after it, and the proof that it is that and nothing else.
+ */
+import { isDeepStrictEqual } from "node:util"
+import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
+import type { Issue } from "../../domain/Issue.js"
+import { editJson } from "./editJson.js"
+import { editToml } from "./editToml.js"
+import type { ConfigLayer } from "../layers/ConfigLayer.js"
+import { parse } from "../document/parseDocument.js"
+import * as DocumentText from "../document/DocumentText.js"
+import { toPlain } from "../document/Tree.js"
+
+export type Change =
+  | { readonly _tag: "Add"; readonly name: string; readonly entry: Readonly<Record<string, unknown>> }
+  | { readonly _tag: "Remove"; readonly name: string }
+  /** Of a server that the file does not declare, it says on or off and nothing else. */
+  | { readonly _tag: "Switch"; readonly name: string; readonly enabled: boolean }
+
+/** The way to an object of servers in a document. */
+export type MapPath = readonly [string, ...Array<string>]
+
+export interface Refused {
+  readonly reason: string
+  readonly issues: ReadonlyArray<Issue>
+}
+
+/** The keys that hold servers, the one that holds most likely first. */
+const mapKeys: ReadonlyArray<MapPath> = [["mcp", "servers"], ["mcp"], ["mcpServers"], ["servers"], ["mcp_servers"]]
+
+/** The text with the change made; of a file that is not there, the first one. A byte order mark stays. */
+export const change = (name: string, raw: string | undefined, wanted: Change): Either.Either<string, Refused> =>
+  Either.gen(function* () {
+    const text = DocumentText.make(name, raw ?? "")
+    const mark = (raw ?? "").slice(0, (raw ?? "").length - text.text.length)
+    const before = yield* read(text, "it cannot be read: correct it first")
+    if (!Predicate.isRecord(before)) return yield* refuse("it is no object")
+    const maps = mapsIn(before)
+    if (maps === undefined) return yield* refuse("its servers are not an object by name")
+    const holding = maps.filter(
+      (path) => Predicate.isRecord(at(before, path)) && Object.hasOwn(at(before, path) as object, wanted.name)
+    )
+    if (wanted._tag === "Add" && holding.length > 0) return yield* refuse(`it has a server "${wanted.name}" already`)
+    if (wanted._tag === "Remove" && holding.length === 0) return yield* refuse(`it has no server "${wanted.name}"`)
+    const target: MapPath = maps[0] ?? ["mcp"]
+    const edit = text.format === "toml" ? editToml : editJson
+    const edited = edit(raw === undefined ? undefined : text.text, wanted, holding, target)
+    if (edited === undefined) return yield* refuse(cannot)
+    const after = yield* read({ ...text, text: edited }, cannot)
+    const model = structuredClone(before)
+    apply(model, wanted, holding, target)
+    if (!isDeepStrictEqual(withoutEmpty(after, maps), withoutEmpty(model, maps))) return yield* refuse(cannot)
+    return mark + edited
+  })
+
+const cannot = "the way it is written cannot be changed without changing more: do it by hand"
+
+const refuse = (reason: string): Either.Either<never, Refused> => Either.left({ reason, issues: [] })
+
+/** Only for parsing; nothing is kept of it. */
+const nowhere: ConfigLayer = { kind: "file", name: "", directory: "" }
+
+const read = (text: DocumentText.DocumentText, reason: string): Either.Either<unknown, Refused> =>
+  Either.mapBoth(parse(text, nowhere), {
+    onLeft: (issues) => ({ reason, issues }),
+    // through JSON, so that what a parser adds to its objects does not matter
+    onRight: ({ tree }) => plain(toPlain(tree))
+  })
+
+const plain = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (_key, item) => (typeof item === "bigint" ? String(item) : item)) ?? "null")
+
+const at = (document: unknown, path: ReadonlyArray<string>): unknown =>
+  path.reduce<unknown>((value, key) => (Predicate.isRecord(value) ? value[key] : undefined), document)
+
+/** The objects of servers that are there; nothing where one of them is something else. */
+const mapsIn = (document: Record<string, unknown>): ReadonlyArray<MapPath> | undefined => {
+  const nested = at(document, ["mcp", "servers"])
+  const isNested = Predicate.isRecord(nested) && Object.values(nested).every(Predicate.isRecord) && !isEntry(nested)
+  const present = mapKeys
+    .filter((path) => (path.length === 2 ? isNested : !(isNested && path[0] === "mcp")))
+    .filter((path) => at(document, path) !== undefined)
+  return present.every((path) => Predicate.isRecord(at(document, path))) ? present : undefined
+}
+
+const isEntry = (value: Record<string, unknown>): boolean =>
+  ["command", "url", "type", "enabled"].some((key) => key in value)
+
+const apply = (
+  document: Record<string, unknown>,
+  wanted: Change,
+  holding: ReadonlyArray<MapPath>,
+  target: MapPath
+): void => {
+  const map = (path: MapPath): Record<string, unknown> => {
+    let value = document
+    for (const key of path) value = (value[key] ??= {}) as Record<string, unknown>
+    return value
+  }
+  switch (wanted._tag) {
+    case "Add":
+      return void (map(target)[wanted.name] = plain(wanted.entry))
+    case "Remove":
+      return holding.forEach((path) => delete map(path)[wanted.name])
+    case "Switch": {
+      const [held] = holding
+      const entry = map(held ?? target)
+      entry[wanted.name] = switched(entry[wanted.name], wanted.enabled)
+    }
+  }
+}
+
+/** In the words that are there already. */
+const switched = (entry: unknown, enabled: boolean): unknown => {
+  if (!Predicate.isRecord(entry)) return { enabled }
+  return "disabled" in entry && !("enabled" in entry) ? { ...entry, disabled: !enabled } : { ...entry, enabled }
+}
+
+/** An object of servers without servers says as much as none. */
+const withoutEmpty = (document: unknown, maps: ReadonlyArray<MapPath>): unknown => {
+  const copy = structuredClone(document) as Record<string, unknown>
+  for (const [key] of [...maps, ["mcp"] as MapPath]) {
+    if (Predicate.isRecord(copy[key]) && Object.keys(copy[key]).length === 0) delete copy[key]
+  }
+  return copy
+}

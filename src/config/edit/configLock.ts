@@ -1,0 +1,24 @@
+/**
+ * One at a time, across processes.
+ */
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as FileLock from "../../system/FileLock.js"
+
+/** How long we wait for others. */
+const patience = "10 seconds"
+
+/** Runs while nobody else who keeps his things in the same place runs under the same name. Fails with why it could not. */
+export const withLock =
+  (stateDir: string, name: string) =>
+  <A, R>(effect: Effect.Effect<A, string, R>): Effect.Effect<A, string, R> =>
+    Effect.flatMap(FileLock.make(join(stateDir, "locks", name), { patience }), (lock) =>
+      Effect.mapError(lock.withLock(effect), (failure) =>
+        failure instanceof FileLock.LockFailed ? reasonOf(failure) : failure
+      )
+    )
+
+const reasonOf = ({ code, pid, reason }: FileLock.LockFailed): string =>
+  reason === "held"
+    ? `another program${pid === undefined ? "" : ` (process ${pid})`} is changing it`
+    : `there is no lock to be had (${code})`

@@ -1,0 +1,322 @@
+/**
+ * Changes of config files: which file, one at a time, with a copy of what was there. What is added is approved by that; a switch
+ * leaves an approval as it is.
+ */
+import { createHash } from "node:crypto"
+import { basename, dirname, join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { defined } from "../../domain/internal/defined.js"
+import { EditRefused, type InvalidConfig, ServerExists, ServerNotFound } from "../../domain/Errors.js"
+import { nearest } from "../../domain/internal/nearest.js"
+import { replace } from "../../system/wholeFile.js"
+import { type Change, change } from "./changeText.js"
+import { checkedEntry } from "./checkedEntry.js"
+import * as LayerContent from "../document/LayerContent.js"
+import { directoriesOf } from "../trust/directories.js"
+import * as LayerEntry from "../document/LayerEntry.js"
+import * as ConfigFile from "../document/configFile.js"
+import type { Surroundings } from "../ConfigHost.js"
+import * as ConfigLayer from "../layers/ConfigLayer.js"
+import { load, type Snapshot } from "../layers/loadLayers.js"
+import { globalFiles } from "../layers/locations.js"
+import { withLock } from "./configLock.js"
+import * as DocumentText from "../document/DocumentText.js"
+import * as TrustStore from "../trust/TrustStore.js"
+import { isWithin, ofProject, projectDirectoryOf } from "../layers/Workspace.js"
+
+const maxBytes = 8 * 1024 * 1024
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Where {
+  /** Where a new server is written. Defaults to the project's file if there is one, else the user's own. */
+  readonly scope?: "project" | "global" | undefined
+  /** Exactly this file, relative to `cwd`. Defaults to the one that `scope` names, or the highest that has the server. */
+  readonly file?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Edited {
+  readonly file: string
+  /** Whether the file says something else now. */
+  readonly changed: boolean
+  /** A copy of what was there, in the state directory; absent if there was nothing. */
+  readonly backup?: string | undefined
+  /** Other places that have a word about the server. */
+  readonly alsoIn: ReadonlyArray<string>
+}
+
+type Add = Extract<Change, { readonly _tag: "Add" }>
+
+export const add = (
+  surroundings: Surroundings,
+  { entry, name }: Pick<Add, "entry" | "name">,
+  options: Where
+): Effect.Effect<Edited, ServerExists | InvalidConfig | EditRefused> =>
+  Effect.gen(function* () {
+    const plain = yield* checkedEntry(name, entry)
+    const snapshot = yield* load(surroundings, {})
+    const isDefined = snapshot.combined.servers.some(
+      (server) => server.name === name && LayerEntry.isDefinition(server.entry)
+    )
+    if (isDefined) return yield* new ServerExists({ server: name })
+    const target = yield* ownFile(snapshot, targetFor(surroundings, snapshot, options))
+    return yield* write(surroundings, target, { _tag: "Add", name, entry: plain }, others(snapshot, name, target.file))
+  })
+
+export const remove = (
+  surroundings: Surroundings,
+  name: string,
+  options: Where
+): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
+  Effect.gen(function* () {
+    const snapshot = yield* load(surroundings, {})
+    const target = yield* declaring(surroundings, snapshot, name, options)
+    if (target === undefined) {
+      const isNamed = options.file !== undefined || options.scope !== undefined
+      return yield* isNamed
+        ? notIn(snapshot, name, targetFor(surroundings, snapshot, options).file)
+        : cannotChange(snapshot, name)
+    }
+    return yield* write(surroundings, target, { _tag: "Remove", name }, others(snapshot, name, target.file))
+  })
+
+export const turn = (
+  surroundings: Surroundings,
+  name: string,
+  enabled: boolean,
+  options: Where
+): Effect.Effect<Edited, ServerNotFound | EditRefused> =>
+  Effect.gen(function* () {
+    const snapshot = yield* load(surroundings, {})
+    const declared = yield* declaring(surroundings, snapshot, name, options)
+    const highest = declarations(snapshot, name).at(-1)?.content.layer.kind
+    // nothing that we write is above these
+    if (highest === "inline" || highest === "managed") return yield* cannotChange(snapshot, name)
+    const target = yield* ownFile(snapshot, declared ?? targetFor(surroundings, snapshot, options))
+    return yield* write(surroundings, target, { _tag: "Switch", name, enabled }, others(snapshot, name, target.file))
+  })
+
+/** The file that `add` would write a new server to, and where a project's file has its servers run. */
+export const newServerTarget = (surroundings: Surroundings, options: Where) =>
+  Effect.gen(function* () {
+    const { file, isProject } = targetFor(surroundings, yield* load(surroundings, {}), options)
+    if (!isProject) return { file }
+    const realPath = yield* ConfigFile.realPath(file)
+    return { file, project: { directory: dirname(realPath), runsIn: projectDirectoryOf(realPath) } }
+  })
+
+/** A file that is changed. */
+export interface Target {
+  readonly file: string
+  /** Whether what is in it needs approval. */
+  readonly isProject: boolean
+  /** For a file that is not there yet. */
+  readonly mode: number
+}
+
+const editable: ReadonlyArray<ConfigLayer.LayerKind> = ["global", "environment", "project", "projectDirectory", "file"]
+
+export const asTarget = ({ kind, name }: Pick<ConfigLayer.ConfigLayer, "kind" | "name">): Target => {
+  const isProject = kind === "project" || kind === "projectDirectory"
+  return { file: name, isProject, mode: isProject ? 0o644 : 0o600 }
+}
+
+/** Where a server is written that is not written anywhere yet. */
+export const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { file, scope }: Where): Target => {
+  if (file !== undefined)
+    return asTarget(reads.find(({ layer }) => layer.name === file)?.layer ?? { kind: "file", name: file })
+  const present = (...kinds: ReadonlyArray<ConfigLayer.LayerKind>) =>
+    reads.findLast(({ layer }) => kinds.includes(layer.kind))?.layer
+  const project = present("project", "projectDirectory") ?? {
+    kind: "project" as const,
+    name: join(surroundings.cwd, "mcp-supervisor.json")
+  }
+  const isProject = scope === "project" || (scope === undefined && present("project", "projectDirectory") !== undefined)
+  if (isProject) return asTarget(project)
+  return asTarget(present("global") ?? { kind: "global", name: globalFiles(surroundings)[0]! })
+}
+
+/** What is behind a link out of the project is not read, and not written. */
+const ownFile = ({ workspace }: Snapshot, target: Target): Effect.Effect<Target, EditRefused> =>
+  Effect.flatMap(ConfigFile.realPath(target.file), (file) =>
+    !target.isProject || isWithin(workspace.directory, file)
+      ? Effect.succeed(target)
+      : new EditRefused({
+          file: target.file,
+          reason: `it is a link to ${file}, outside of the project: put a copy in its place`,
+          issues: []
+        })
+  )
+
+/** The layers that have a word about a server: those that count, or if none does, those that nobody has approved of. */
+export const declarations = ({ judged }: Snapshot, name: string) => {
+  const all = judged.filter(({ content }) => content.servers.has(name))
+  const trusted = all.filter(({ content, isTrusted }) => !ConfigLayer.needsTrust(content.layer) || isTrusted(name))
+  return trusted.some(({ content }) => LayerEntry.isDefinition(content.servers.get(name)!)) ? trusted : all
+}
+
+const others = (snapshot: Snapshot, name: string, file: string): ReadonlyArray<string> =>
+  declarations(snapshot, name)
+    .map(({ content }) => content.layer.name)
+    .filter((other) => other !== file)
+
+/** The highest file that has a word about a server, or the one that was asked for; none if it is not in our hands. */
+const declaring = (
+  surroundings: Surroundings,
+  snapshot: Snapshot,
+  name: string,
+  options: Where
+): Effect.Effect<Target | undefined, ServerNotFound | EditRefused> => {
+  const asked =
+    options.file === undefined && options.scope === undefined
+      ? undefined
+      : targetFor(surroundings, snapshot, options).file
+  const found = declarations(snapshot, name)
+  if (found.length > 0) {
+    // who names a file means what is in it, approved of or not
+    const all = asked === undefined ? found : snapshot.judged.filter(({ content }) => content.servers.has(name))
+    const layer = all
+      .map(({ content }) => content.layer)
+      .findLast(({ kind, name }) => editable.includes(kind) && (asked === undefined || name === asked))
+    // a project's file that was also named explicitly is still a project's file
+    return Effect.succeed(layer && asTarget(snapshot.reads.find((read) => read.layer.name === layer.name)!.layer))
+  }
+  // it may be in one that cannot be read
+  const [broken] = snapshot.broken
+  if (broken !== undefined) {
+    const [file, issues] = broken
+    return Effect.fail(new EditRefused({ file, reason: "it cannot be read: correct it first", issues }))
+  }
+  const known = snapshot.judged.flatMap(({ content }) => [...content.servers.keys()])
+  return Effect.fail(new ServerNotFound({ server: name, ...defined({ nearest: nearest(name, known) }) }))
+}
+
+const cannotChange = (snapshot: Snapshot, name: string): EditRefused => {
+  const layer = declarations(snapshot, name).at(-1)!.content.layer
+  return new EditRefused({
+    file: layer.name,
+    reason: `"${name}" is set there, and that is not ours to change`,
+    issues: []
+  })
+}
+
+const notIn = (snapshot: Snapshot, name: string, file: string): EditRefused => {
+  const places = declarations(snapshot, name).map(({ content }) => content.layer.name)
+  return new EditRefused({ file, reason: `it has no server "${name}"; that is in ${places.join(", ")}`, issues: [] })
+}
+
+/** How often somebody else may change the file while we do. */
+const maxAttempts = 5
+
+export const write = (
+  surroundings: Surroundings,
+  target: Target,
+  wanted: Change,
+  alsoIn: ReadonlyArray<string>,
+  /** Whether the change approves of what it writes into a project's file. Defaults to true. */
+  approves = true
+): Effect.Effect<Edited, EditRefused> =>
+  Effect.gen(function* () {
+    const { stateDir } = surroundings
+    const file = yield* ConfigFile.realPath(target.file)
+    const refuse = (reason: string) => new EditRefused({ file: target.file, reason, issues: [] })
+    const readNow = Effect.flatMap(ConfigFile.readText(file, maxBytes), (found) =>
+      found._tag === "Problem"
+        ? Effect.fail(refuse(found.reason))
+        : Effect.succeed(found._tag === "Found" ? found.text : undefined)
+    )
+    const attempt = Effect.gen(function* () {
+      const before = yield* readNow
+      const isUnapproved = approves && target.isProject && wanted._tag !== "Remove" && (yield* isPending(before))
+      // to switch a server of one's own is not to approve of what a project makes of it
+      if (isUnapproved && alsoIn.length > 0)
+        return yield* refuse(`it says something about "${wanted.name}" that is not approved: trust it first`)
+      const after = yield* Effect.mapError(
+        change(target.file, before, wanted),
+        ({ issues, reason }) => new EditRefused({ file: target.file, reason, issues })
+      )
+      const backup = before === undefined || after === before ? undefined : join(stateDir, "backups", backupName(file))
+      if (backup !== undefined) yield* Effect.mapError(replace(backup, before!, { durable: true }), notKept)
+      // an editor may have saved it in the meantime
+      if ((yield* readNow) !== before) return undefined
+      if (after !== before) yield* Effect.mapError(ConfigFile.write(file, after, target.mode), notWritten)
+      // a switch says nothing of what the server is
+      if (approves && target.isProject && !isUnapproved)
+        yield* Effect.mapError(approve(surroundings, target, file, after, wanted), notApproved)
+      return { file: target.file, changed: after !== before, alsoIn, ...defined({ backup }) }
+    })
+    /** Whether what the file says of the server now is not approved. */
+    const isPending = (before: string | undefined) =>
+      Effect.gen(function* () {
+        const { name } = wanted
+        const found = yield* projectContent(surroundings, target, file, before ?? "", name)
+        if (Option.isNone(found) || !found.value.content.servers.has(name)) return false
+        const { content, directories } = found.value
+        const trust = yield* TrustStore.read(stateDir, yield* TrustStore.text(stateDir))
+        return !trust.server(file, content, name, directories.get(name)?.real)
+      })
+    const notKept = (code: string) => refuse(`what is in it could not be copied (${code})`)
+    const notWritten = (code: string) => refuse(`it cannot be written (${code})`)
+    const notApproved = (reason: string) =>
+      refuse(`it was written, but what it says could not be approved of: ${reason}`)
+
+    return yield* withLock(
+      stateDir,
+      `config-${backupName(file)}`
+    )(
+      Effect.gen(function* () {
+        for (let attempts = 0; attempts < maxAttempts; attempts += 1) {
+          const done = yield* Effect.either(attempt)
+          if (Either.isLeft(done) || done.right !== undefined) return done
+        }
+        return Either.left(refuse("somebody else keeps changing it"))
+      })
+    ).pipe(Effect.mapError(refuse), Effect.flatMap(Either.map((done) => done!)))
+  })
+
+const backupName = (file: string): string =>
+  `${createHash("sha256").update(file).digest("hex").slice(0, 12)}-${basename(file)}`
+
+/** What a text says as a project's file, and where a server of it runs. */
+const projectContent = (
+  surroundings: Surroundings,
+  { file }: Target,
+  realPath: string,
+  text: string,
+  name: string
+): Effect.Effect<Option.Option<Pick<TrustStore.Grant, "content" | "directories">>> =>
+  Effect.suspend(() => {
+    const layer = ofProject(ConfigLayer.ofFile("project", DocumentText.make(file, text)), realPath)
+    const content = Option.getOrUndefined(Either.getRight(LayerContent.read(layer, layer.text!)))
+    if (content === undefined) return Effect.succeedNone
+    return Effect.map(directoriesOf(content, [name], surroundings), (directories) =>
+      Option.some({ content, directories })
+    )
+  })
+
+/** Approves of the server as it was written, and of nothing else in the file. */
+const approve = (
+  surroundings: Surroundings,
+  target: Target,
+  realPath: string,
+  text: string,
+  { _tag, name }: Change
+): Effect.Effect<void, string> =>
+  Effect.flatMap(
+    projectContent(surroundings, target, realPath, text, name),
+    Option.match({
+      onNone: () => Effect.fail("it cannot be read"),
+      onSome: (found) => {
+        const servers = _tag === "Remove" ? [] : [name]
+        return TrustStore.approve(surroundings.stateDir, [{ ...found, file: realPath, servers, settings: false }])
+      }
+    })
+  )

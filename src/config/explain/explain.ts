@@ -1,0 +1,87 @@
+/**
+ * Where each value of the configuration comes from, without showing what is secret.
+ */
+import type { InvalidConfig } from "../../domain/Errors.js"
+import type { Issue } from "../../domain/Issue.js"
+import type { Server } from "../layers/combineLayers.js"
+import { type LayerKind, place, showable } from "../layers/ConfigLayer.js"
+import type { Snapshot } from "../layers/loadLayers.js"
+import { redactEntry, showSetting } from "./redactEntry.js"
+import { isSwitchedOff } from "../layers/resolveEntries.js"
+import * as Tree from "../document/Tree.js"
+
+/**
+ * A value, as it is written where it comes from: variables are not put in, secrets are hidden.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExplainedValue {
+  /** Within the server's entry, in our spelling. */
+  readonly path: Issue["path"]
+  readonly value: string | number | boolean | null
+  readonly layer: LayerKind
+  readonly file: string
+  readonly line?: number
+  readonly column?: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExplainedServer {
+  readonly name: string
+  /** `untrusted` is a server that nobody has approved of, `invalid` one whose entry is wrong. */
+  readonly state: "enabled" | "disabled" | "untrusted" | "invalid"
+  readonly values: ReadonlyArray<ExplainedValue>
+  /** What is wrong with it. */
+  readonly issues: ReadonlyArray<Issue>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Explanation {
+  readonly servers: ReadonlyArray<ExplainedServer>
+  /** `tools`, `agent`, `guard`, `permission`, `maxServers` and `mcp_timeout`. */
+  readonly settings: ReadonlyArray<ExplainedValue>
+}
+
+export const explain = ({ combined, desired }: Snapshot): Explanation => ({
+  servers: combined.servers
+    .filter(({ name }) => isOwn(desired.servers, name) || isOwn(desired.unreadable, name))
+    .map((server) => {
+      const error = isOwn(desired.unreadable, server.name) ? desired.unreadable![server.name] : undefined
+      const state = stateOf(server, error)
+      return { name: server.name, state, values: entryValues(server.entry.tree), issues: error?.issues ?? [] }
+    }),
+  settings: combined.settings === undefined ? [] : settingValues(combined.settings)
+})
+
+const isOwn = (record: object | undefined, name: string): boolean => record !== undefined && Object.hasOwn(record, name)
+
+const stateOf = ({ entry, untrusted }: Server, error: InvalidConfig | undefined): ExplainedServer["state"] => {
+  if (untrusted) return "untrusted"
+  if (error !== undefined) return error.disabled === true ? "disabled" : "invalid"
+  return isSwitchedOff(entry.tree) ? "disabled" : "enabled"
+}
+
+const entryValues = (tree: Tree.Tree): ReadonlyArray<ExplainedValue> => {
+  const show = redactEntry(tree)
+  return Array.from(Tree.leaves(tree), ([path, leaf]) => ({
+    path: showable(["mcp", "", ...path]).slice(2),
+    value: show(path, leaf),
+    layer: leaf.origin.layer.kind,
+    ...place(leaf.origin)
+  }))
+}
+
+const settingValues = (tree: Tree.Tree): ReadonlyArray<ExplainedValue> =>
+  Array.from(Tree.leaves(tree), ([path, leaf]) => ({
+    path: showable(path),
+    value: showSetting(path, leaf),
+    layer: leaf.origin.layer.kind,
+    ...place(leaf.origin)
+  }))

@@ -1,0 +1,117 @@
+/**
+ * Which values of an entry may be shown, by the key under which they stand. What is misplaced may be a secret.
+ */
+import * as Secrets from "../../domain/Secrets.js"
+import { hidden } from "./redactParts.js"
+import { address, argument, namesOnly, oneOf, path as pathText, program } from "./redactText.js"
+import * as Tree from "../document/Tree.js"
+
+type Shown = string | number | boolean | null
+
+/** How each value of an entry is shown. What is a secret in one place is hidden in all others, too. */
+export const redactEntry = (entry: Tree.Tree): ShowValue => shownBy(entry, Secrets.scrub(literalSecrets(entry)))
+
+/** The same without the latter: an entry cannot hide what it says by using the same word as a secret. */
+export const redactReviewedEntry = (entry: Tree.Tree): ShowValue => shownBy(entry, (text) => text)
+
+type ShowValue = (path: Tree.Path, leaf: Tree.Tree) => Shown
+
+const shownBy = (entry: Tree.Tree, scrub: (text: string) => string): ShowValue => {
+  const args = Tree.find(entry, ["args"])
+  const before = (index: number) =>
+    args.rest.length === 0 && args.tree._tag === "List" ? textOf(args.tree.items[index - 1]) : undefined
+  return (path, leaf) => {
+    const value = simple(path, leaf)
+    if (value !== undefined) return value
+    const text = textOf(leaf)
+    return text === undefined ? hidden : scrub(entryText(path, text, before))
+  }
+}
+
+/** The same for what applies to all servers. */
+export const showSetting = (path: Tree.Path, leaf: Tree.Tree): Shown => {
+  const value = simple(path, leaf)
+  if (value !== undefined) return value
+  const text = textOf(leaf)
+  if (text === undefined) return hidden
+  if (path[0] === "permission") return decision(text)
+  return path[0] === "mcp_timeout" ? duration(text) : namesOnly(text)
+}
+
+const textOf = (tree: Tree.Tree | undefined): string | undefined =>
+  tree?._tag === "Leaf" && typeof tree.value === "string" ? tree.value : undefined
+
+/** What needs no look at its text. */
+const simple = (path: Tree.Path, leaf: Tree.Tree): Shown | undefined => {
+  if (leaf._tag === "List") return "[]"
+  if (leaf._tag === "Branch") return "{}"
+  const { value } = leaf
+  if (value === null || typeof value === "boolean") return value
+  // a number elsewhere may be somebody's PIN
+  return typeof value === "number" && isMeasure(path) ? value : undefined
+}
+
+const limits =
+  /^(?:connect|list|call|total|base|factor|cap|stableAfter|maxRestarts|window|cooldown|interval|timeout|callbackPort)$/
+
+const isMeasure = ([key, detail, ...rest]: Tree.Path): boolean =>
+  /^(?:timeout|restart|health|idleStop|catalogTtl|listBudget|concurrency|maxServers|mcp_timeout|oauth)$/.test(
+    String(key)
+  ) &&
+  rest.length === 0 &&
+  (key === "oauth" ? detail === "callbackPort" : detail === undefined || limits.test(String(detail)))
+
+const decision = oneOf(/^(?:allow|ask|deny)$/)
+
+const duration = oneOf(/^(?:none|\d+(?:\.\d+)?(?: (?:nanos?|micros?|millis?|seconds?|minutes?|hours?|days?|weeks?))?)$/)
+
+const vocabulary = oneOf(
+  /^(?:local|stdio|remote|http|streamable-http|sse|auto|legacy|2026-07-28|overlap|stop-first|authorization_code|client_credentials|[REP]S(?:256|384|512)|EdDSA)$/
+)
+
+const entryText = (path: Tree.Path, text: string, argumentBefore: (index: number) => string | undefined): string => {
+  const [key, detail, ...rest] = path
+  if (key === "permission") return decision(text)
+  if (rest.length > 0) return namesOnly(text)
+  if (isMeasure(path)) return duration(text)
+  if (typeof detail === "number") {
+    return key === "args" ? argument(text, argumentBefore(detail)) : key === "roots" ? pathText(text) : namesOnly(text)
+  }
+  switch (detail === undefined ? key : `${key}.${detail}`) {
+    case "type":
+    case "protocol":
+    case "replace":
+    case "oauth.grant":
+    case "oauth.alg":
+      return vocabulary(text)
+    case "command":
+      return program(text)
+    case "cwd":
+    case "caFile":
+      return pathText(text)
+    case "url":
+    case "oauth.redirectUri":
+    case "oauth.clientMetadataUrl":
+    case "oauth.authorizationUrl":
+    case "oauth.tokenUrl":
+      return address(text)
+    default:
+      return namesOnly(text)
+  }
+}
+
+/** Everything in an entry that is secret by where it stands: it is hidden wherever else it was written, too. */
+const literalSecrets = (entry: Tree.Tree): Secrets.Secrets => {
+  const texts = (...path: Tree.Path) => {
+    const found = Tree.find(entry, path)
+    return Array.from(found.rest.length > 0 ? [] : Tree.leaves(found.tree)).flatMap(([, leaf]) => textOf(leaf) ?? [])
+  }
+  const all = [
+    ...["environment", "headers", "secrets"].flatMap((key) => texts(key)),
+    ...["clientSecret", "privateKeyPem"].flatMap((key) => texts("oauth", key)),
+    ...Secrets.ofArguments(texts("args")),
+    ...[...texts("url"), ...texts("oauth")].flatMap((text) => [...Secrets.ofUrl(text)])
+  ]
+  // where a secret is to be had is none
+  return Secrets.make(all.filter((text) => namesOnly(Secrets.reveal(text)).includes(hidden)))
+}

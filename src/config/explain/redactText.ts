@@ -1,0 +1,92 @@
+/**
+ * What of a text may be shown: the parts that are certainly no secret. Everything else is hidden, also where somebody would
+ * have liked to see it: the place of the value is told, and there it is.
+ */
+import { isMadeOfWords } from "../../domain/internal/looksLikeName.js"
+import * as Secrets from "../../domain/Secrets.js"
+import { type Placeholder, replace } from "../layers/interpolate.js"
+import { anyMark, hidden, isPath, isPlain, isUrl, namesOf, pathOf, urlOf, variableName } from "./redactParts.js"
+
+// Placeholders are taken out before a text is looked at and put back afterwards: one character of a range that nobody uses
+// stands for each.
+const firstMark = 0xe000
+
+/** The text as `show` leaves it, with the names of what is to be put in, and without what they fall back to. */
+const around = (text: string, show: (text: string) => string): string => {
+  if (anyMark.test(text)) return hidden
+  const all: Array<string> = []
+  const marked = replace(text, (placeholder) => {
+    all.push(written(placeholder))
+    return String.fromCharCode(firstMark + all.length - 1)
+  })
+  if (all.length > 256) return hidden
+  return show(marked).replace(new RegExp(anyMark, "g"), (mark) => all[mark.charCodeAt(0) - firstMark] ?? hidden)
+}
+
+const written = (placeholder: Placeholder): string => {
+  switch (placeholder._tag) {
+    case "Escaped":
+      return hidden
+    case "File":
+      return `{file:${path(placeholder.path)}}`
+    case "Input":
+      return `\${input:${variableName(placeholder.name)}}`
+    case "Variable":
+      return `{env:${variableName(placeholder.name)}${placeholder.fallback === undefined ? "" : `:-${hidden}`}}`
+  }
+}
+
+/** Only the names of what is to be put in; with any other word beside them, it is hidden. */
+export const namesOnly = (text: string): string => around(text, namesOf)
+
+/** A text that is one of some, or only names. */
+export const oneOf = (allowed: RegExp) => (text: string) => (allowed.test(text) ? text : namesOnly(text))
+
+/** A program: a word, or the path to it. What somebody wrote behind it, in the same text, are arguments. */
+export const program = (text: string): string =>
+  around(text, (marked) => {
+    if (isPath(marked)) return pathOf(marked)
+    const [first = "", ...rest] = marked.split(/\s+/)
+    return (isPlain(first) ? first : isPath(first) ? pathOf(first) : hidden) + (rest.length > 0 ? ` ${hidden}` : "")
+  })
+
+/** A file or directory, or the address of one. A word alone may be anything. */
+export const path = (text: string): string =>
+  around(text, (marked) =>
+    isUrl(marked) ? urlOf(marked) : isPath(marked) || /[\\/]/.test(marked) ? pathOf(marked) : namesOf(marked)
+  )
+
+export const address = (text: string): string =>
+  around(text, (marked) => (isUrl(marked) ? urlOf(marked) : namesOf(marked)))
+
+/** One argument, and the one before it. */
+export const argument = (text: string, before: string | undefined): string =>
+  around(text, (marked) => argumentOf(marked, before))
+
+/** Words that launchers take, and that say nothing. */
+const subcommands = /^(?:run|exec|start|serve|server|stdio|http|sse|mcp|tool|dlx|x|dev|latest)$/
+
+/** A package of a scope, or one whose name says what it is for; perhaps with a version. */
+const isPackage = (text: string): boolean =>
+  /^@[a-z\d][\w.-]*\/[\w.-]+(?:@[\w.^~-]+)?$/.test(text) || /(?:^|[^a-z])(?:mcp|server)s?(?:[^a-z]|$)/.test(text)
+
+const argumentOf = (text: string, before: string | undefined): string => {
+  const [, previous] = /^--?([A-Za-z][\w.-]*)$/.exec(before ?? "") ?? []
+  if (previous !== undefined && Secrets.isSensitiveFlag(previous)) return namesOf(text)
+  const [, dashes = "", flag, value] = /^(--?)([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(text) ?? []
+  if (flag !== undefined) {
+    // one that is short and has more behind it holds its value
+    const isFlag = dashes === "--" ? isPlain(flag) : /^(?:[A-Za-z]{1,2}|jar)$/.test(flag)
+    if (!isFlag) return hidden
+    if (value === undefined) return text
+    return `${dashes}${flag}=${Secrets.isSensitiveFlag(flag) ? namesOf(value) : argumentOf(value, undefined)}`
+  }
+  const [, variable, content = ""] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? []
+  if (variable !== undefined) return `${isPlain(variable) ? variable : hidden}=${namesOf(content)}`
+  if (isUrl(text)) return urlOf(text)
+  if (isPath(text)) return pathOf(text)
+  const isVariable = /^(?:e|env)$/.test(previous ?? "") && /^[A-Z][A-Z_]+$/.test(text)
+  const isPort = /port/i.test(previous ?? "") && /^\d{1,5}$/.test(text)
+  const isName = /^[\w.@/:^~-]+$/.test(text) && isPackage(text) && isMadeOfWords(text)
+  return subcommands.test(text) || isPort || ((isVariable || isName) && isMadeOfWords(text)) ? text : namesOf(text)
+}

@@ -1,0 +1,82 @@
+/**
+ * Where configuration comes from, from the lowest to the highest.
+ */
+import { dirname } from "node:path"
+import type { Issue } from "../../domain/Issue.js"
+import { looksLikeName } from "../../domain/internal/looksLikeName.js"
+import { type Place, placeOf, type DocumentText } from "../document/DocumentText.js"
+import { offsetOf, type Origin, type Path, pathOf } from "../document/Tree.js"
+
+/**
+ * What a layer is, from the lowest to the highest:
+ *
+ * - `program`: what the program itself asks for
+ * - `organisation`: the document that `MCP_SUPERVISOR_DEFAULTS_URL` names
+ * - `global`: the user's own file
+ * - `environment`: the file that `MCP_SUPERVISOR_CONFIG` names
+ * - `project`: `mcp-supervisor.{json,jsonc,toml}`, from the repository's root down to the working directory
+ * - `projectDirectory`: `.mcp-supervisor/config.{json,jsonc,toml}`, likewise
+ * - `file`: files that were named explicitly
+ * - `inline`: `MCP_SUPERVISOR_CONFIG_CONTENT`
+ * - `managed`: the administrator's file
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type LayerKind =
+  | "program"
+  | "organisation"
+  | "global"
+  | "environment"
+  | "project"
+  | "projectDirectory"
+  | "file"
+  | "inline"
+  | "managed"
+
+export interface ConfigLayer {
+  readonly kind: LayerKind
+  /** The file, the address, or the variable. */
+  readonly name: string
+  /** What relative paths in it are relative to. */
+  readonly directory: string
+  /** Where its local servers run that set no `cwd`. Absent for layers of the user: that depends on the project. */
+  readonly runsIn?: string | undefined
+  /** Absent for what was not read from a text. */
+  readonly text?: DocumentText | undefined
+}
+
+export const ofFile = (kind: LayerKind, text: DocumentText): ConfigLayer => ({
+  kind,
+  name: text.name,
+  directory: dirname(text.name),
+  text
+})
+
+/** Whether somebody has to approve of what it says: a project's files came with the project. */
+export const needsTrust = ({ kind }: Pick<ConfigLayer, "kind">): boolean =>
+  kind === "project" || kind === "projectDirectory"
+
+/** Whether it says what somebody else wrote. */
+export const isForeign = (layer: ConfigLayer): boolean => needsTrust(layer) || layer.kind === "organisation"
+
+export const place = (origin: Origin): Place => {
+  const { text } = origin.layer
+  return text === undefined ? { file: origin.layer.name } : placeOf(text, offsetOf(origin))
+}
+
+/** An issue with the place of the value that it is about. */
+export const issueAt = (origin: Origin, issue: Omit<Issue, "path">, rest: Path = []): Issue => ({
+  ...issue,
+  path: showable([...pathOf(origin), ...rest]),
+  ...place(origin)
+})
+
+/** A path that ends before the first key that does not look like one: it may be a value. A server's name is for all to see. */
+export const showable = (path: Path): Path => {
+  const isServer = typeof path[0] === "string" && serverKeys.has(path[0])
+  const end = path.findIndex((step, index) => !(isServer && index === 1) && !looksLikeName(step))
+  return end === -1 ? path : path.slice(0, end)
+}
+
+const serverKeys: ReadonlySet<string> = new Set(["mcp", "mcpServers", "servers", "mcp_servers"])

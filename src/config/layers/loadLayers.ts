@@ -1,0 +1,302 @@
+/**
+ * Reads all layers there are, and makes one configuration of them.
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import { defined } from "../../domain/internal/defined.js"
+import type { Desired } from "../../domain/server/Desired.js"
+import type { Diagnostic } from "../../domain/Diagnostic.js"
+import { InvalidConfig } from "../../domain/Errors.js"
+import type { Issue } from "../../domain/Issue.js"
+import { resolveFrom } from "./resolvePaths.js"
+import { limitDiagnostics } from "../document/limitIssues.js"
+import { combine, type Combined, type Judged, trusted } from "./combineLayers.js"
+import * as LayerContent from "../document/LayerContent.js"
+import { type Directories, directoriesOf } from "../trust/directories.js"
+import * as ConfigFile from "../document/configFile.js"
+import type { Surroundings } from "../ConfigHost.js"
+import { placeholdersOf } from "./interpolate.js"
+import * as ConfigLayer from "./ConfigLayer.js"
+import { type Candidate, candidates, projectDirectories } from "./locations.js"
+import * as Organisation from "./Organisation.js"
+import { isSwitchedOff, resolve } from "./resolveEntries.js"
+import { withinLimits } from "./serverLimit.js"
+import * as DocumentText from "../document/DocumentText.js"
+import * as Tree from "../document/Tree.js"
+import * as TrustStore from "../trust/TrustStore.js"
+import { valuesOf } from "../document/values.js"
+import * as Workspace from "./Workspace.js"
+
+const maxBytes = 8 * 1024 * 1024
+
+/** All project files together: there are several in each directory, and any number of directories. */
+const maxProjectBytes = maxBytes
+
+const maxFileBytes = 1024 * 1024
+
+/** All files that `{file:}` names, together. */
+const maxFilesBytes = 16 * 1024 * 1024
+
+/** What a program itself asks for: the lowest layer. */
+export type Program = Pick<Desired, "servers" | "defaults" | "tools" | "agents">
+
+/** One layer that was read. */
+export interface Read {
+  readonly layer: ConfigLayer.ConfigLayer
+  /** Where approvals are kept for it. */
+  readonly realPath: string
+  readonly content: Either.Either<LayerContent.LayerContent, ReadonlyArray<Issue>>
+}
+
+export interface Snapshot {
+  readonly desired: Desired
+  readonly diagnostics: ReadonlyArray<Diagnostic>
+  readonly reads: ReadonlyArray<Read>
+  readonly judged: ReadonlyArray<Judged>
+  readonly combined: Combined
+  readonly workspace: Workspace.Workspace
+  /** Files that could not be used, by name. */
+  readonly broken: ReadonlyMap<string, ReadonlyArray<Issue>>
+  /** Everything that a change of would matter: files that are there, and files that may come. */
+  readonly watched: ReadonlyArray<string>
+  /** What all of that said. Equal texts mean an equal configuration. */
+  readonly seen: ReadonlyMap<string, string>
+}
+
+/** The last good content of files of others, by name. */
+export type Remembered = ReadonlyMap<string, LayerContent.LayerContent>
+
+export const load = (
+  surroundings: Surroundings,
+  program: Program,
+  /** Stands in for files of others that are no use now. Defaults to nothing. */
+  remembered: Remembered = new Map()
+): Effect.Effect<Snapshot> =>
+  Effect.gen(function* () {
+    const project = yield* projectDirectories(surroundings)
+    const files = candidates(surroundings, project)
+    const directory = yield* ConfigFile.realPath(project[0] ?? surroundings.cwd)
+    const [texts, organisation, trustText, home] = yield* Effect.all(
+      [
+        readCandidates(files, directory),
+        Organisation.known(surroundings),
+        TrustStore.text(surroundings.stateDir),
+        ConfigFile.realPath(surroundings.home)
+      ],
+      { concurrency: "unbounded" }
+    )
+    // what is decided and what is remembered of it are of the same text
+    const trust = yield* TrustStore.read(surroundings.stateDir, trustText)
+    const workspace = { directory, home, isTrusted: directory === home || trust.directory(directory) }
+    const reads = inOrder([
+      ...programLayer(program, surroundings),
+      ...organisationLayer(surroundings, organisation.document),
+      ...texts.flatMap(({ read }) => Option.toArray(read)),
+      ...inlineLayer(surroundings, Workspace.userDirectory(workspace))
+    ])
+    const known = yield* Effect.forEach(reads, (read) => {
+      const content = Option.getOrElse(Either.getRight(read.content), () => rememberedOf(read, remembered))
+      if (content === undefined) return Effect.succeed([])
+      // of others it does not matter: they are not approved anyway
+      const names = ConfigLayer.needsTrust(read.layer) ? trust.names(read.realPath) : []
+      return Effect.map(directoriesOf(content, names, surroundings), (directories) => [{ read, content, directories }])
+    })
+    const readable = known.flat()
+    const judged = withinLimits(
+      readable.map(({ content, directories, read }) => judge(read, content, directories, trust))
+    )
+    const combined = combine(judged)
+    const contents = yield* readReferences(combined, surroundings)
+    const resolved = resolve(
+      combined,
+      program.defaults ?? {},
+      (layer) => valuesOf(layer, surroundings, contents, workspace),
+      { ...surroundings, workingDirectory: (layer) => Workspace.workingDirectory(layer, workspace) }
+    )
+    const remarks = [...texts.flatMap(({ remarks }) => remarks), ...organisation.remarks]
+    const general = [...combined.diagnostics.filter(({ subject }) => subject === undefined), ...remarks]
+    const desired = { ...resolved.desired, diagnostics: limitDiagnostics(general) }
+    const diagnostics = limitDiagnostics([...resolved.diagnostics, ...remarks])
+    const broken = new Map(
+      reads.flatMap(({ content, layer }) => (Either.isLeft(content) ? [[layer.name, content.left] as const] : []))
+    )
+    const seen = new Map([
+      ...texts.map(({ path, said }) => [path, said] as const),
+      ...Array.from(contents, ([path, found]) => [path, said(found)] as const),
+      ...readable.flatMap(({ directories }) =>
+        Array.from(directories.values(), ({ path, real }) => [path, `@${real}`] as const)
+      ),
+      [TrustStore.fileIn(surroundings.stateDir), said(trustText)],
+      [Organisation.fileIn(surroundings.stateDir), saidBy(organisation)]
+    ])
+    return { desired, diagnostics, reads, judged, combined, workspace, broken, watched: [...seen.keys()], seen }
+  })
+
+const saidBy = ({ document, remarks }: Organisation.Known): string =>
+  [Option.getOrElse(document, () => ""), ...remarks.map(({ message }) => message)].join("\n").trim()
+
+/** Any text that says what was found, and differs where it differs. */
+const said = (found: ConfigFile.FileContent): string =>
+  found._tag === "Found" ? `=${found.text}` : found._tag === "Problem" ? `!${found.reason}` : ""
+
+/** What is known of one file that may hold configuration. */
+interface Looked {
+  readonly path: string
+  readonly said: string
+  readonly read: Option.Option<Read>
+  readonly remarks: ReadonlyArray<Diagnostic>
+}
+
+const readCandidates = (files: ReadonlyArray<Candidate>, project: string): Effect.Effect<ReadonlyArray<Looked>> =>
+  Effect.gen(function* () {
+    const paths = files.filter(ConfigLayer.needsTrust).map(({ path }) => path)
+    const limits = { each: maxBytes, total: maxProjectBytes, of: "all project files" }
+    const ofProject = yield* ConfigFile.readAll(paths, limits)
+    const look = (file: Candidate) => {
+      const found = ConfigLayer.needsTrust(file) ? ofProject.get(file.path) : undefined
+      const text = found === undefined ? ConfigFile.readText(file.path, maxBytes) : Effect.succeed(found)
+      return Effect.flatMap(text, readCandidate(project, file))
+    }
+    return yield* Effect.forEach(files, look, { concurrency: 16 })
+  })
+
+const readCandidate =
+  (project: string, { kind, path, required }: Candidate) =>
+  (found: ConfigFile.FileContent): Effect.Effect<Looked> =>
+    Effect.gen(function* () {
+      const nothing = { path, read: Option.none<Read>(), remarks: [] }
+      if (found._tag === "Absent" && !required) return { ...nothing, said: "" }
+      const named = ConfigLayer.ofFile(kind, DocumentText.make(path, found._tag === "Found" ? found.text : ""))
+      const text = named.text!
+      const isProject = ConfigLayer.needsTrust(named)
+      const realPath = isProject ? yield* ConfigFile.realPath(path) : path
+      // approved elsewhere, it would be approved here as well
+      if (isProject && !Workspace.isWithin(project, realPath))
+        return { ...nothing, said: `>${realPath}`, remarks: [linkOutside(path, realPath)] }
+      const layer = isProject
+        ? Workspace.ofProject(named, realPath)
+        : { ...named, runsIn: kind === "file" ? named.directory : undefined }
+      const content =
+        found._tag === "Found"
+          ? LayerContent.read(layer, text)
+          : Either.left([unreadable(path, found._tag === "Problem" ? found.reason : "no file of that name")])
+      return { ...nothing, said: said(found), read: Option.some<Read>({ layer, realPath, content }) }
+    })
+
+const linkOutside = (file: string, realPath: string): Diagnostic => ({
+  severity: "warning",
+  code: "link_outside",
+  message: `this project file is left out: it is a link to ${realPath}, outside of the project; put a copy in its place, or name the file with --config`,
+  file
+})
+
+/** What was read before under that name, unless the name leads to another place now. */
+const rememberedOf = ({ layer }: Read, remembered: Remembered): LayerContent.LayerContent | undefined => {
+  const content = remembered.get(layer.name)
+  return content?.layer.directory === layer.directory && content.layer.runsIn === layer.runsIn ? content : undefined
+}
+
+const unreadable = (file: string, found: string): Issue => ({ path: [], expected: "a config file", found, file })
+
+const programLayer = (program: Program, { cwd }: Surroundings): ReadonlyArray<Read> => {
+  const { agents: agent, servers: mcp, tools } = program
+  const document = defined({ mcp, tools, agent })
+  if (Object.keys(document).length === 0) return []
+  const layer: ConfigLayer.ConfigLayer = { kind: "program", name: "the program", directory: cwd, runsIn: cwd }
+  return [{ layer, realPath: "", content: LayerContent.ofTree(layer, Tree.fromPlain(document, layer)) }]
+}
+
+const organisationLayer = (surroundings: Surroundings, kept: Option.Option<string>): ReadonlyArray<Read> =>
+  Option.match(Option.all([Organisation.addressOf(surroundings), kept]), {
+    onNone: () => [],
+    onSome: ([url, document]) => [{ ...Organisation.layerOf(surroundings, url, document), realPath: "" }]
+  })
+
+const inlineVariable = "MCP_SUPERVISOR_CONFIG_CONTENT"
+
+/** @param directory it has no file: its paths are relative to where its servers run. */
+const inlineLayer = ({ env }: Surroundings, directory: string): ReadonlyArray<Read> => {
+  const given = env[inlineVariable] ?? ""
+  if (given.trim() === "") return []
+  const text = DocumentText.make(inlineVariable, given)
+  const layer: ConfigLayer.ConfigLayer = { kind: "inline", name: inlineVariable, directory, text }
+  return [{ layer, realPath: "", content: LayerContent.read(layer, text) }]
+}
+
+const order: ReadonlyArray<ConfigLayer.LayerKind> = [
+  "program",
+  "organisation",
+  "global",
+  "environment",
+  "project",
+  "projectDirectory",
+  "file",
+  "inline",
+  "managed"
+]
+
+/** Layers of one kind stay as they are among themselves. */
+const inOrder = (reads: ReadonlyArray<Read>): ReadonlyArray<Read> =>
+  order.flatMap((kind) => reads.filter(({ layer }) => layer.kind === kind))
+
+const judge = (
+  { layer, realPath }: Read,
+  content: LayerContent.LayerContent,
+  directories: Directories,
+  trust: TrustStore.Trust
+): Judged =>
+  ConfigLayer.needsTrust(layer)
+    ? {
+        content,
+        isTrusted: (name) => trust.server(realPath, content, name, directories.get(name)?.real),
+        settingsTrusted: trust.settings(realPath, content)
+      }
+    : trusted(content)
+
+/** Reads the files that texts ask for, of servers that may start. */
+const readReferences = (
+  { servers, settings }: Combined,
+  surroundings: Surroundings
+): Effect.Effect<ReadonlyMap<string, ConfigFile.FileContent>> => {
+  const trees = [
+    ...servers.filter(({ untrusted }) => !untrusted).map(({ entry }) => entry.tree),
+    ...(settings ? [settings] : [])
+  ]
+  const paths = new Set<string>()
+  for (const tree of trees) {
+    Tree.forEachText(tree, (text, { origin: { layer } }) => {
+      if (layer.kind === "program" || !text.includes("{file:")) return
+      for (const placeholder of placeholdersOf(text)) {
+        if (placeholder._tag === "File") paths.add(resolveFrom(layer.directory, placeholder.path, surroundings))
+      }
+    })
+  }
+  return ConfigFile.readAll([...paths], { each: maxFileBytes, total: maxFilesBytes, of: "all files" })
+}
+
+/** Local servers of the user's layers that are enabled and set no `cwd`. */
+export const inUserDirectory = ({ combined }: Snapshot): ReadonlyArray<string> =>
+  combined.servers.flatMap(({ entry: { tree }, name, untrusted }) => {
+    const command = Tree.isBranch(tree) && !tree.fields.has("cwd") ? tree.fields.get("command") : undefined
+    return untrusted || isSwitchedOff(tree) || command === undefined || command.origin.layer.runsIn !== undefined
+      ? []
+      : [name]
+  })
+
+/** One error for all files that are of no use. */
+export const rejection = (broken: Iterable<ReadonlyArray<Issue>>): InvalidConfig =>
+  new InvalidConfig({ issues: Array.from(broken).flat() })
+
+/** What is to be remembered of what was read, and of what was remembered before. */
+export const remember = (before: Remembered, { reads }: Snapshot): Remembered =>
+  new Map(
+    reads.flatMap(({ content, layer }) => {
+      const good = Option.getOrElse(Either.getRight(content), () => before.get(layer.name))
+      return ConfigLayer.isForeign(layer) && good !== undefined ? [[layer.name, good] as const] : []
+    })
+  )
+
+/** Whether a file came from somebody else, and nobody here has named it: being broken, it must not keep us from starting. */
+export const isForeign = ({ reads }: Snapshot, name: string): boolean =>
+  reads.every(({ layer }) => layer.name !== name || ConfigLayer.isForeign(layer))

@@ -1,0 +1,96 @@
+/**
+ * What entries of one name must not lend each other, although they are merged: an approval is for one entry in one directory.
+ * Entries of project files in different directories stay apart, and what a project's file runs or connects to gets nothing of
+ * the user's own entry.
+ */
+import type { Diagnostic } from "../../domain/Diagnostic.js"
+import { remark } from "../document/LayerContent.js"
+import * as LayerEntry from "../document/LayerEntry.js"
+import { type ConfigLayer, needsTrust } from "./ConfigLayer.js"
+import * as Tree from "../document/Tree.js"
+
+/** The entry of one layer. */
+export interface Part {
+  readonly layer: ConfigLayer
+  readonly entry: LayerEntry.LayerEntry
+}
+
+export interface Separated {
+  /** The same entries, without what they must not lend. */
+  readonly entries: ReadonlyArray<LayerEntry.LayerEntry>
+  readonly diagnostics: ReadonlyArray<Diagnostic>
+}
+
+/** Keys that say what a server is and what it is given. All others say how it is treated. */
+const identity: ReadonlySet<string> = new Set([
+  "type",
+  ...LayerEntry.ownKeys.local,
+  ...LayerEntry.ownKeys.remote,
+  "privateNetwork",
+  "secrets",
+  "roots"
+])
+
+/** @param parts from the lowest layer to the highest. */
+export const separateProjects = (name: string, parts: ReadonlyArray<Part>): Separated => {
+  const entries = parts.map(({ entry }) => entry)
+  const owner = ownerOf(parts)
+  if (owner === undefined) return { entries, diagnostics: [] }
+  const isOfOwner = ({ layer }: Part) => needsTrust(layer) && layer.runsIn === owner.layer.runsIn
+  const set = new Set(parts.filter(isOfOwner).flatMap(({ entry }) => [...fieldsOf(entry).keys()]))
+  const withheld = withheldFrom(set)
+  const diagnostics: Array<Diagnostic> = []
+  const stripped = parts.map((part, index): LayerEntry.LayerEntry => {
+    const isProject = needsTrust(part.layer)
+    if (isProject ? isOfOwner(part) : index > parts.indexOf(owner)) return part.entry
+    const lost = Array.from(fieldsOf(part.entry)).filter(([key]) => (isProject ? identity : withheld).has(key))
+    // what the owner replaces anyway is no loss
+    const told = lost.filter(([key, value]) => !replaced.has(key) && (Tree.isBranch(value) || !set.has(key)))
+    if (told.length > 0) {
+      const keys = told.map(([key]) => `"${key}"`).join(", ")
+      const { code, message } = isProject ? otherDirectory(name, keys, owner) : ownValues(name, keys, set, owner)
+      // without a subject, so that it is told beside the servers
+      diagnostics.push(remark(part.entry.tree.origin, code, message))
+    }
+    return without(part.entry, new Set(lost.map(([key]) => key)))
+  })
+  return { entries: stripped, diagnostics }
+}
+
+const replaced: ReadonlySet<string> = new Set(["type", "command", "args", "url"])
+
+/** The highest project entry that says what the server is, or at least what it is given. */
+const ownerOf = (parts: ReadonlyArray<Part>): Part | undefined => {
+  const project = parts.filter(({ layer }) => needsTrust(layer))
+  const has = (keys: Iterable<string>) => (part: Part) => Array.from(keys).some((key) => fieldsOf(part.entry).has(key))
+  return project.findLast(has(["command", "url", "type"])) ?? project.findLast(has(identity))
+}
+
+/** Which keys of the user's own entry are withheld from a project's entry that sets these. */
+const withheldFrom = (set: ReadonlySet<string>): ReadonlySet<string> => {
+  if (set.has("command") || set.has("url")) return identity
+  const keys = set.has("args") ? ["args", "environment", "env", "inheritEnv", "secrets"] : []
+  return new Set(set.has("oauth") ? [...keys, "oauth"] : keys)
+}
+
+const otherDirectory = (name: string, keys: string, owner: Part) => ({
+  code: "other_directory",
+  message: `${keys} of "${name}" are left out: ${owner.layer.name} declares it, for another directory; set them there`
+})
+
+const ownValues = (name: string, keys: string, set: ReadonlySet<string>, owner: Part) => {
+  const what = ["url", "command", "args", "oauth"].find((key) => set.has(key))
+  const message = `${keys} of your "${name}" are not used: ${owner.layer.name} sets its "${what}", and would receive them; to allow that, set them in a --config file`
+  return { code: "own_values_withheld", message }
+}
+
+const none: ReadonlyMap<string, Tree.Tree> = new Map()
+
+const fieldsOf = ({ tree }: LayerEntry.LayerEntry): ReadonlyMap<string, Tree.Tree> =>
+  Tree.isBranch(tree) ? tree.fields : none
+
+const without = (entry: LayerEntry.LayerEntry, keys: ReadonlySet<string>): LayerEntry.LayerEntry => {
+  const { tree } = entry
+  if (!Tree.isBranch(tree) || keys.size === 0) return entry
+  return { ...entry, tree: { ...tree, fields: new Map(Array.from(tree.fields).filter(([key]) => !keys.has(key))) } }
+}

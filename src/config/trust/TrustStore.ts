@@ -1,0 +1,305 @@
+/**
+ * Which entries of project files, and which directories, the user has approved: `trust.json` in the state directory. An approval
+ * is a hash with a key of its own (`trust.key`). It is for one entry of one real file and the directory that the entry runs in,
+ * and it ends with any change. Beside it stands a hash of each part, to show later which parts changed. No text of an entry is kept:
+ * it may be a secret.
+ */
+import { createHmac, randomBytes } from "node:crypto"
+import { join } from "node:path"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Secrets from "../../domain/Secrets.js"
+import * as StateDirectory from "../../system/stateDirectory.js"
+import { create, replace } from "../../system/wholeFile.js"
+import { entryParts, type Part, settingParts } from "./approvedParts.js"
+import type { LayerContent } from "../document/LayerContent.js"
+import type { Directories } from "./directories.js"
+import * as ConfigFile from "../document/configFile.js"
+import * as Tree from "../document/Tree.js"
+import { withLock } from "../edit/configLock.js"
+import { projectDirectoryOf } from "../layers/Workspace.js"
+
+/** Approvals of version 1 did not cover the directory, version 2 kept texts beside the hashes: they hold no longer. */
+const version = 3
+
+const keyVersion = 1
+
+const Approved = Schema.Struct({
+  hash: Schema.String,
+  /** A hash of each part of the entry, by its label. */
+  parts: Schema.Record({ key: Schema.String, value: Schema.String })
+})
+
+const Approval = Schema.Struct({
+  servers: Schema.Record({ key: Schema.String, value: Approved }),
+  /** What the file says besides. */
+  settings: Schema.optional(Approved)
+})
+
+const Contents = Schema.Struct({
+  files: Schema.Record({ key: Schema.String, value: Approval }),
+  /** Directories in which the user's own servers may run. */
+  directories: Schema.Record({ key: Schema.String, value: Schema.String })
+})
+
+const Document = Schema.parseJson(Schema.extend(Schema.Struct({ version: Schema.Literal(version) }), Contents))
+
+const Key = Schema.parseJson(
+  Schema.Struct({ version: Schema.Literal(keyVersion), key: Schema.String.pipe(Schema.pattern(/^[\da-f]{64}$/)) })
+)
+
+const Versioned = Schema.parseJson(Schema.Struct({ version: Schema.Number }))
+
+type Approvals = typeof Contents.Type
+
+const none: Approvals = { files: {}, directories: {} }
+
+const maxBytes = 16 * 1024 * 1024
+
+export const fileIn = (stateDir: string): string => join(stateDir, "trust.json")
+
+const keyIn = (stateDir: string): string => join(stateDir, "trust.key")
+
+/** What is approved of, for as long as nobody changes it. */
+export interface Trust {
+  /** @param directory where the entry runs, if it sets a `cwd`. */
+  readonly server: (file: string, content: LayerContent, name: string, directory: string | undefined) => boolean
+  readonly settings: (file: string, content: LayerContent) => boolean
+  /** Whether the user's own servers may run in a directory, by its real path. */
+  readonly directory: (path: string) => boolean
+  /** The servers of a file that were approved last. */
+  readonly names: (file: string) => ReadonlyArray<string>
+  /** The parts of an entry when it was approved last, or of the settings of a file. */
+  readonly before: (file: string, name: string | undefined) => Before | undefined
+}
+
+export interface Before {
+  readonly labels: ReadonlySet<string>
+  /** Whether a part says exactly what it said then. */
+  readonly isSame: (part: Part) => boolean
+}
+
+/** The text of `trust.json` now. */
+export const text = (stateDir: string): Effect.Effect<ConfigFile.FileContent> =>
+  ConfigFile.readStateText(fileIn(stateDir), maxBytes)
+
+/** What a text of `trust.json` approves of. Without a key, or with texts that are not ours, that is nothing. */
+export const read = (stateDir: string, found: ConfigFile.FileContent): Effect.Effect<Trust> =>
+  Effect.gen(function* () {
+    yield* StateDirectory.check(stateDir)
+    const key = yield* Schema.decode(Key)(yield* textOf(keyIn(stateDir)))
+    return trustOf(key.key, yield* Schema.decode(Document)(found._tag === "Found" ? found.text : ""))
+  }).pipe(Effect.orElseSucceed(() => trustOf("", none)))
+
+const trustOf = (key: string, { directories, files }: Approvals): Trust => {
+  const server = (file: string, name: string) => own(own(files, file)?.servers ?? {}, name)
+  return {
+    server: (file, content, name, directory) => {
+      const approved = server(file, name)
+      return approved !== undefined && approved.hash === serverHash(key, file, content, name, directory)
+    },
+    settings: (file, content) =>
+      content.settings.fields.size === 0 || own(files, file)?.settings?.hash === settingsHash(key, file, content),
+    directory: (path) => own(directories, path) === directoryHash(key, path),
+    names: (file) => Object.keys(own(files, file)?.servers ?? {}),
+    before: (file, name) => {
+      const approved = name === undefined ? own(files, file)?.settings : server(file, name)
+      if (approved === undefined) return undefined
+      return {
+        labels: new Set(Object.keys(approved.parts)),
+        isSame: (part) => own(approved.parts, part.label) === partHash(key, file, name, part)
+      }
+    }
+  }
+}
+
+const own = <A>(record: Readonly<Record<string, A>>, key: string): A | undefined =>
+  Object.hasOwn(record, key) ? record[key] : undefined
+
+const textOf = (path: string): Effect.Effect<string, "absent" | "unreadable"> =>
+  Effect.flatMap(ConfigFile.readStateText(path, maxBytes), (found) =>
+    found._tag === "Found" ? Effect.succeed(found.text) : Effect.fail(found._tag === "Absent" ? "absent" : "unreadable")
+  )
+
+const serverHash = (
+  key: string,
+  file: string,
+  { servers }: LayerContent,
+  name: string,
+  directory = projectDirectoryOf(file)
+): string => {
+  const entry = servers.get(name)
+  const said = entry === undefined ? null : canonical(Tree.toPlain(entry.tree))
+  return hash(key, ["server", file, directory, name, said])
+}
+
+const directoryHash = (key: string, path: string): string => hash(key, ["directory", path])
+
+const partHash = (key: string, file: string, name: string | undefined, { label, value }: Part): string =>
+  hash(key, ["part", file, name ?? null, label, canonical(value)])
+
+const approved = (
+  key: string,
+  file: string,
+  name: string | undefined,
+  whole: string,
+  parts: ReadonlyArray<Part>
+): typeof Approved.Type => ({
+  hash: whole,
+  parts: Object.fromEntries(parts.map((part) => [part.label, partHash(key, file, name, part)]))
+})
+
+const settingsHash = (key: string, file: string, { settings }: LayerContent): string =>
+  hash(key, ["settings", file, inOrder(Tree.toPlain(settings))])
+
+const hash = (key: string, what: unknown): string =>
+  createHmac("sha256", Buffer.from(key, "hex")).update(JSON.stringify(what)).digest("hex")
+
+/** The same for everything that means the same, whatever the order of keys. */
+const canonical = (value: unknown): unknown => {
+  if (Secrets.isText(value)) return Secrets.reveal(value)
+  if (Array.isArray(value)) return value.map(canonical)
+  if (typeof value !== "object" || value === null) return typeof value === "bigint" ? String(value) : value
+  return [
+    "object",
+    ...Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, canonical(item)])
+  ]
+}
+
+/** Of patterns, the order counts. */
+const inOrder = (value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? ["object", ...Object.entries(value).map(([key, item]) => [key, inOrder(item)])]
+    : value
+
+/** What is to be approved of: some servers of a file, or all of it. */
+export interface Grant {
+  readonly file: string
+  readonly content: LayerContent
+  readonly directories: Directories
+  readonly servers: ReadonlyArray<string>
+  readonly settings: boolean
+}
+
+/** Approves, beside what was approved before. Fails with why it could not be kept. */
+export const approve = (
+  stateDir: string,
+  grants: ReadonlyArray<Grant>,
+  /** Real paths of directories in which the user's own servers may run. Defaults to none. */
+  directories: ReadonlyArray<string> = []
+): Effect.Effect<void, string> =>
+  change(stateDir, (key, all) => {
+    const next = new Map(Object.entries(all.files))
+    for (const { content, directories, file, servers, settings } of grants) {
+      const before = next.get(file)
+      next.set(file, {
+        servers: Object.fromEntries([
+          // what is no longer declared is no longer approved of
+          ...Object.entries(before?.servers ?? {}).filter(([name]) => content.servers.has(name)),
+          ...servers.map((name) => {
+            const directory = directories.get(name)?.real
+            const whole = serverHash(key, file, content, name, directory)
+            return [name, approved(key, file, name, whole, partsIn(file, content, name, directory))] as const
+          })
+        ]),
+        settings: settings
+          ? approved(key, file, undefined, settingsHash(key, file, content), settingParts(content))
+          : before?.settings
+      })
+    }
+    const hashes = directories.map((path) => [path, directoryHash(key, path)] as const)
+    return Effect.succeed({
+      files: Object.fromEntries(next),
+      directories: { ...all.directories, ...Object.fromEntries(hashes) }
+    })
+  })
+
+export const partsIn = (
+  file: string,
+  { servers }: LayerContent,
+  name: string,
+  directory?: string
+): ReadonlyArray<Part> => {
+  const entry = servers.get(name)
+  return entry === undefined ? [] : entryParts(file, entry.tree, directory)
+}
+
+/**
+ * Takes back all approvals of files and directories, by their real paths. Gives those that had one. Fails where there are none
+ * to take back.
+ */
+export const revoke = (
+  stateDir: string,
+  paths: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<string>, string> => {
+  let revoked: ReadonlyArray<string> = []
+  return change(stateDir, (_key, { directories, files }) => {
+    const remaining = <A>(record: Readonly<Record<string, A>>) =>
+      Object.fromEntries(Object.entries(record).filter(([path]) => !paths.includes(path)))
+    revoked = paths.filter((path) => Object.hasOwn(files, path) || Object.hasOwn(directories, path))
+    return revoked.length > 0
+      ? Effect.succeed({ files: remaining(files), directories: remaining(directories) })
+      : Effect.fail("nothing of it was approved")
+  }).pipe(Effect.map(() => revoked))
+}
+
+const change = (
+  stateDir: string,
+  next: (key: string, approvals: Approvals) => Effect.Effect<Approvals, string>
+): Effect.Effect<void, string> =>
+  withLock(
+    stateDir,
+    "trust"
+  )(
+    Effect.gen(function* () {
+      yield* Effect.mapError(StateDirectory.check(stateDir), ({ message }) => message)
+      const key = yield* makeKey(stateDir)
+      const before = yield* Effect.either(textOf(fileIn(stateDir)))
+      const approvals = before._tag === "Right" ? yield* approvalsIn(before.right) : none
+      if (before._tag === "Left" && before.left === "unreadable") return yield* Effect.fail("trust.json cannot be read")
+      const text = yield* Effect.mapError(
+        Schema.encode(Document)({ version, ...(yield* next(key, approvals)) }),
+        () => "approvals could not be written down"
+      )
+      // one that is too large to be read would take all approvals back
+      if (Buffer.byteLength(text) > maxBytes)
+        return yield* Effect.fail("there are too many approvals: take some back with trust --revoke in other projects")
+      yield* replace(fileIn(stateDir), text, { durable: true })
+    })
+  )
+
+/** A file of a later version is left alone; what is no file of ours is begun anew. */
+const approvalsIn = (text: string): Effect.Effect<Approvals, string> =>
+  Schema.decode(Document)(text).pipe(
+    Effect.map(({ directories, files }) => ({ directories, files })),
+    Effect.orElse(() =>
+      Effect.flatMap(
+        Effect.orElseSucceed(Schema.decode(Versioned)(text), () => ({ version: 0 })),
+        (found) =>
+          found.version > version
+            ? Effect.fail("trust.json was written by a newer version of this program")
+            : Effect.succeed(none)
+      )
+    )
+  )
+
+/** Of several who make a key at once, all get the same. */
+const makeKey = (stateDir: string): Effect.Effect<string, string> =>
+  Effect.gen(function* () {
+    const path = keyIn(stateDir)
+    const found = yield* Effect.either(textOf(path))
+    if (found._tag === "Left") {
+      if (found.left === "unreadable") return yield* Effect.fail("trust.key cannot be read")
+      // approvals that are on the disk are worth nothing without it
+      yield* create(path, JSON.stringify({ version: keyVersion, key: randomBytes(32).toString("hex") }), {
+        durable: true
+      })
+    }
+    const { key } = yield* Effect.mapError(
+      Effect.flatMap(textOf(path), Schema.decode(Key)),
+      () => "trust.key is no key of ours: remove it to begin anew"
+    )
+    return key
+  })

@@ -1,0 +1,103 @@
+/**
+ * What an entry of a project file would do, in parts that a person can read before approving it. Variables are not put in.
+ */
+import { dirname, resolve } from "node:path"
+import { escapeHidden } from "../../domain/internal/hiddenCharacters.js"
+import type { LayerContent } from "../document/LayerContent.js"
+import { hasPlaceholder } from "../layers/interpolate.js"
+import { isHidden } from "../explain/redactParts.js"
+import { redactReviewedEntry, showSetting } from "../explain/redactEntry.js"
+import { addressText, variableText, withoutLiterals } from "./reviewText.js"
+import * as Tree from "../document/Tree.js"
+import { projectDirectoryOf } from "../layers/Workspace.js"
+
+export interface Part {
+  /** Which part of the entry: `command`, `url`, `env NAME`, a key. */
+  readonly label: string
+  /** For a person: command lines in full, literal secrets of variables, headers and addresses hidden. */
+  readonly text: string
+  /** What it says exactly, to tell whether it changed. */
+  readonly value: unknown
+}
+
+/** No part is left out of what is shown. So an entry with more of them cannot be approved. */
+export const maxParts = 500
+
+/**
+ * @param file the real path of the file that declares it, or will.
+ * @param directory where the entry runs, if it sets a `cwd`. Defaults to what that says.
+ */
+export const entryParts = (file: string, tree: Tree.Tree, directory?: string): ReadonlyArray<Part> =>
+  Tree.isBranch(tree)
+    ? [...runParts(file, tree, directory), ...otherParts(tree)]
+    : [part("entry", JSON.stringify(Tree.toPlain(tree)) ?? "", Tree.toPlain(tree))]
+
+export const settingParts = ({ settings }: LayerContent): ReadonlyArray<Part> =>
+  Array.from(settings.fields.size === 0 ? [] : Tree.leaves(settings), ([path, leaf]) =>
+    part(path.join("."), openText(String(showSetting(path, leaf)), leaf), Tree.toPlain(leaf))
+  )
+
+const part = (label: string, text: string, value: unknown): Part => ({
+  label: escapeHidden(label),
+  text: escapeHidden(text),
+  value
+})
+
+/** The command line, and where it would run. */
+const runParts = (file: string, { fields }: Tree.Branch, directory?: string): ReadonlyArray<Part> => {
+  const command = fields.get("command")
+  const args = fields.get("args")
+  const cwd = fields.get("cwd")
+  const parts: Array<Part> = []
+  if (command !== undefined || args !== undefined) {
+    const words = [command, args].flatMap(wordsOf)
+    parts.push(part(command === undefined ? "args" : "command", words.map(quoted).join(" "), words))
+  }
+  if (command !== undefined || cwd !== undefined) {
+    const place = cwd === undefined ? projectDirectoryOf(file) : directoryText(file, wordOf(cwd), directory)
+    parts.push(part("cwd", place, directory ?? place))
+  }
+  return parts
+}
+
+/** An empty list has no word. */
+const wordsOf = (tree: Tree.Tree | undefined): ReadonlyArray<string> =>
+  tree === undefined || (tree._tag === "List" && tree.items.length === 0)
+    ? []
+    : Array.from(Tree.leaves(tree), ([, leaf]) => wordOf(leaf))
+
+const wordOf = (tree: Tree.Tree): string => {
+  const value = Tree.toPlain(tree)
+  if (typeof value === "string") return value
+  return typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? String(value))
+}
+
+/** As a shell would want it, so that it is seen where one word ends and the next begins. */
+const quoted = (word: string): string => {
+  const shown = escapeHidden(word)
+  return /^[\w@%+=:,./{}$~-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`
+}
+
+const directoryText = (file: string, text: string, directory?: string): string =>
+  hasPlaceholder(text) || text.startsWith("~") ? text : (directory ?? resolve(dirname(file), text))
+
+const otherParts = (tree: Tree.Branch): ReadonlyArray<Part> => {
+  const show = redactReviewedEntry(tree)
+  return Array.from(tree.fields).flatMap(([key, value]): ReadonlyArray<Part> => {
+    if (key === "command" || key === "args" || key === "cwd") return []
+    return Array.from(Tree.leaves(value, [key]), ([path, leaf]) => {
+      const raw = wordOf(leaf)
+      const label = path.join(".")
+      const name = path.slice(1).join(".")
+      if (key === "environment" && name !== "") return part(`env ${name}`, variableText(name, raw), raw)
+      if (key === "headers" && name !== "") return part(`header ${name}`, withoutLiterals(raw), raw)
+      if (/^(?:url|oauth\.\w*(?:Url|Uri))$/.test(label)) return part(label, addressText(raw), raw)
+      // files and directories that are read
+      if (key === "caFile" || key === "roots") return part(label, raw, raw)
+      return part(label, openText(String(show(path, leaf)), leaf), raw)
+    })
+  })
+}
+
+/** What `config` shows of a value; where that hides something, at least what is put in. */
+const openText = (shown: string, leaf: Tree.Tree): string => (isHidden(shown) ? withoutLiterals(wordOf(leaf)) : shown)

@@ -1,0 +1,124 @@
+/**
+ * The older HTTP transport: one stream for everything the server says, and an address it names there for what we say. When
+ * that stream ends, so does the connection.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../../domain/Errors.js"
+import { tracked } from "./HttpClient.js"
+import { exchange, readingOf } from "./HttpExchange.js"
+import { lowerCase } from "./httpHeaders.js"
+import type { Options } from "./HttpWire.js"
+import * as Intake from "../wire/Intake.js"
+import { serialise, type Wire, WireFailure } from "../wire/Wire.js"
+
+export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { events, server, url } = options
+    const client = tracked(options.client)
+    const intake = Intake.open()
+    const reading = readingOf(options, intake, (reason) => finish(reason))
+    const endpoint = yield* Deferred.make<URL, ConnectionError>()
+    const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
+    let over: ConnectionError | undefined
+    let hasEndpoint = false
+    let revision: string | undefined
+
+    const finish = (reason: ConnectionError) => {
+      if (over !== undefined) return
+      over = reason
+      intake.close()
+      client.abortAll()
+      Deferred.unsafeDone(endpoint, Effect.fail(reason))
+      events.closed(reason)
+    }
+
+    yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        exchange(
+          reading,
+          client,
+          {
+            method: "GET",
+            url,
+            inSession: false,
+            expects: "stream",
+            headers: { ...fixed, accept: "text/event-stream" }
+          },
+          {
+            accepted: () => events.push("open"),
+            message: events.message,
+            event: (name, data) => {
+              if (name !== "endpoint" || hasEndpoint) return false
+              hasEndpoint = true
+              Deferred.unsafeDone(endpoint, endpointOf(server, url, data))
+              return true
+            },
+            end: () => finish(new ConnectionClosed({ server, detail: "the server ended its stream" })),
+            refused: ({ failure }) => finish(failure.reason),
+            broken: ({ reason }) => finish(reason)
+          }
+        )
+      ),
+      (abort) =>
+        Effect.sync(() => {
+          abort()
+          finish(new ConnectionClosed({ server, detail: "it was closed by us" }))
+        })
+    )
+    const address = yield* Deferred.await(endpoint)
+
+    const send: Wire["send"] = (message, fate) => {
+      if (over !== undefined) return fate.failed(new WireFailure(over, "unsent"))
+      const body = serialise(server, message)
+      if (typeof body !== "string") return fate.failed(body)
+      const failed = (failure: WireFailure) => {
+        fate.failed(failure)
+        if (failure.ends) finish(failure.reason)
+      }
+      exchange(
+        reading,
+        client,
+        {
+          method: "POST",
+          url: address,
+          body,
+          inSession: true,
+          expects: "nothing",
+          headers: {
+            ...fixed,
+            ...(revision === undefined ? {} : { "mcp-protocol-version": revision }),
+            "content-type": "application/json"
+          }
+        },
+        {
+          started: fate.sent,
+          message: events.message,
+          end: () => fate.done?.(),
+          refused: ({ failure }) => failed(failure),
+          broken: failed
+        }
+      )
+    }
+
+    const wire: Wire = {
+      transport: "sse",
+      send,
+      retract: () => {},
+      agreed: (agreedRevision) => {
+        revision = agreedRevision
+      },
+      pause: intake.pause,
+      resume: intake.resume
+    }
+    return wire
+  })
+
+/** The address must be on the server itself: what we send there may hold credentials. */
+const endpointOf = (server: string, url: URL, data: string): Effect.Effect<URL, IncompatibleServer> => {
+  const target = URL.canParse(data, url.href) ? new URL(data, url) : undefined
+  return target?.origin === url.origin
+    ? Effect.succeed(target)
+    : Effect.fail(new IncompatibleServer({ server, detail: "it names an address elsewhere for our messages" }))
+}

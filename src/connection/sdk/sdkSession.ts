@@ -1,0 +1,100 @@
+/**
+ * A session on a client whose handshake is done.
+ */
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Schema from "effect/Schema"
+import { type ConnectionError, HealthCheckFailed, type InvalidResult } from "../../domain/Errors.js"
+import * as Protocol from "../../domain/catalog/Protocol.js"
+import { decodeResult } from "../session/results.js"
+import type { Broadcast } from "../../system/stream/Broadcast.js"
+import type { CallTable } from "../session/CallTable.js"
+import * as Lists from "../session/Lists.js"
+import type { ProcessLog } from "../stdio/ProcessLog.js"
+import * as Calls from "./sdkCalls.js"
+import { type Link, limitsOf, perform, request, toConnectionError, toRequestError } from "./sdkRequests.js"
+import { wholeResult } from "./sdkTransport.js"
+import { resourceUpdates } from "./sdkSubscriptions.js"
+import type { Info, Notification, RequestError, Session } from "../Session.js"
+
+/** What a connection knows besides its client. */
+export interface Parts {
+  readonly link: Link
+  readonly info: Info
+  readonly calls: CallTable
+  readonly notifications: Broadcast<Notification>
+  readonly updates: Broadcast<string>
+  readonly logs: Broadcast<Protocol.LogLine>
+  readonly push: () => Protocol.Push
+  readonly processLog: ProcessLog
+  readonly closed: Deferred.Deferred<ConnectionError>
+}
+
+export const make = (parts: Parts): Session => {
+  const { info, link } = parts
+  const { client, server } = link
+  const lists = Lists.make(link)
+  const calling =
+    link.era === "legacy" ? Calls.legacy(link, parts.calls, lists.listTools) : Calls.modern(link, lists.listTools)
+
+  const decoded = <A, I>(
+    run: Effect.Effect<unknown, RequestError>,
+    schema: Schema.Schema<A, I>
+  ): Effect.Effect<A, RequestError> =>
+    Effect.flatMap(run, (result): Exit.Exit<A, InvalidResult> => decodeResult(server, schema, wholeResult(result)))
+
+  return {
+    info,
+    ...lists,
+    ...calling,
+    readResource: (uri, options) =>
+      decoded(
+        request(link, limitsOf(link, options), (sdkOptions) =>
+          client.readResource({ uri }, { ...sdkOptions, cacheMode: "bypass" })
+        ),
+        Protocol.ReadResourceResult
+      ),
+    subscribeResource: resourceUpdates(link, parts.updates),
+    getPrompt: (name, args, options) =>
+      decoded(
+        request(link, limitsOf(link, options), (sdkOptions) =>
+          client.getPrompt({ name, ...(args === undefined ? {} : { arguments: { ...args } }) }, sdkOptions)
+        ),
+        Protocol.GetPromptResult
+      ),
+    complete: (wanted, options) =>
+      decoded(
+        request(link, limitsOf(link, options), (sdkOptions) => client.complete(wanted as never, sdkOptions)),
+        Protocol.CompleteResult
+      ),
+    probe: (timeout) => probe(link, Duration.toMillis(timeout)),
+    notifications: parts.notifications.stream,
+    logs: parts.logs.stream,
+    push: Effect.sync(parts.push),
+    output: Effect.sync(() => ({ stderr: parts.processLog.tail(), strayLines: parts.processLog.strayLines() })),
+    closed: Deferred.await(parts.closed)
+  }
+}
+
+const ignore = () => {}
+
+/** Any answer is a sign of life, also one that says no. */
+const probe = (link: Link, timeout: number): Effect.Effect<void, ConnectionError> =>
+  perform(
+    link,
+    { idle: timeout, total: timeout },
+    (options) => (link.era === "legacy" ? link.client.ping(options) : link.client.discover(options)),
+    ignore,
+    link.steadyClocks
+  ).pipe(
+    Effect.catchAll((raw) => {
+      if ("timeout" in raw) return Effect.fail(new HealthCheckFailed({ server: link.server, after: timeout }))
+      const { _tag } = toRequestError(link)(raw)
+      return _tag === "ProtocolError" || _tag === "InvalidResult"
+        ? Effect.void
+        : Effect.fail(toConnectionError(link)(raw))
+    }),
+    Effect.asVoid
+  )

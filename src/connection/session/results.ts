@@ -1,0 +1,146 @@
+/**
+ * What came back for a request, in the words of the domain.
+ */
+import * as Arr from "effect/Array"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import type * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import {
+  type ConnectionError,
+  InvalidResult,
+  NotSent,
+  OutcomeUnknown,
+  ProtocolError,
+  RateLimited
+} from "../../domain/Errors.js"
+import { describeType, type Issue } from "../../domain/Issue.js"
+import { isDeeper, maxDepth } from "../../domain/internal/isDeeper.js"
+import { findingsOf } from "../../domain/internal/parseIssues.js"
+import * as Protocol from "../../domain/catalog/Protocol.js"
+import { scrubDeep } from "../../domain/internal/scrubDeep.js"
+import type { RequestError } from "../Session.js"
+import { excerptOf, type Scrubbers } from "./shown.js"
+import type { WireFailure } from "../wire/Wire.js"
+
+/** A result of a tool is looked at by hand where it is good, and by the schema where it is not. */
+export const callResult = (server: string, result: unknown): Exit.Exit<Protocol.CallToolResult, InvalidResult> =>
+  isCallResult(result) && !isTooDeep(result)
+    ? Exit.succeed(result)
+    : decodeResult(server, Protocol.CallToolResult, result)
+
+/** Content blocks, contents, messages or values of one result. */
+export const maxEntries = 10_000
+
+/** Issues of one result that are told. */
+const maxIssues = 20
+
+/** Characters of an error that a server answers with: of its message, and of its data with all texts and keys in it. */
+export const maxMessage = 8 * 1024
+export const maxData = 64 * 1024
+
+const isCallResult = (result: unknown): result is Protocol.CallToolResult => {
+  if (typeof result !== "object" || result === null) return false
+  const { content, isError } = result as { readonly content?: unknown; readonly isError?: unknown }
+  return (
+    Array.isArray(content) &&
+    content.length <= maxEntries &&
+    (isError === undefined || typeof isError === "boolean") &&
+    content.every((block) => typeof block === "object" && block !== null && typeof block.type === "string")
+  )
+}
+
+export const decodeResult = <A, I>(
+  server: string,
+  schema: Schema.Schema<A, I>,
+  result: unknown
+): Exit.Exit<A, InvalidResult> => {
+  const crowded = crowdedPath(result)
+  if (crowded !== undefined) return Exit.fail(invalidResult(server, [tooMany(crowded)]))
+  if (isTooDeep(result)) return Exit.fail(invalidResult(server, [tooDeep]))
+  return Either.match(Schema.decodeUnknownEither(schema)(result), {
+    onLeft: ({ issue }) => Exit.fail(invalidResult(server, issuesOf(schema, result, issue), result)),
+    onRight: Exit.succeed
+  })
+}
+
+/** Where lists of any length stand in a result. */
+const lists: ReadonlyArray<ReadonlyArray<string>> = [["content"], ["contents"], ["messages"], ["completion", "values"]]
+
+const crowdedPath = (result: unknown): Issue["path"] | undefined =>
+  lists.find((path) => {
+    const list = path.reduce<unknown>((at, key) => (Predicate.isRecord(at) ? at[key] : undefined), result)
+    return Array.isArray(list) && list.length > maxEntries
+  })
+
+const tooMany = (path: Issue["path"]): Issue => ({ path, expected: `at most ${maxEntries} entries`, found: "more" })
+
+/** All issues near the first one: of a list, only so many entries after it are looked at as issues are told. */
+const issuesOf = <A, I>(
+  schema: Schema.Schema<A, I>,
+  result: unknown,
+  first: ParseResult.ParseIssue
+): ReadonlyArray<Issue> => {
+  const [issue] = findingsOf(first, 1).issues
+  const near = issue === undefined ? result : shortened(result, issue.path)
+  return Either.match(Schema.decodeUnknownEither(schema, { errors: "all" })(near), {
+    onLeft: ({ issue }) => findingsOf(issue, maxIssues).issues,
+    onRight: () => []
+  })
+}
+
+const shortened = (value: unknown, [step, ...rest]: Issue["path"]): unknown => {
+  if (typeof step === "number" && Array.isArray(value)) return value.slice(0, step + maxIssues)
+  if (typeof step !== "string" || !Predicate.isRecord(value)) return value
+  return { ...value, [step]: shortened(value[step], rest) }
+}
+
+/** Whether a value of a server is nested deeper than may enter. */
+export const isTooDeep = (value: unknown): boolean => isDeeper(value, maxDepth)
+
+export const tooDeep: Issue = { path: [], expected: `at most ${maxDepth} levels`, found: "more" }
+
+export const invalidResult = (server: string, issues: ReadonlyArray<Issue>, result?: unknown): InvalidResult =>
+  new InvalidResult({
+    server,
+    issues: Arr.isNonEmptyReadonlyArray(issues)
+      ? issues
+      : [{ path: [], expected: "a valid result", found: describeType(result) }]
+  })
+
+/** A JSON-RPC error as the server sent it, but for secrets and for what is too long. */
+export const protocolError = (server: string, error: unknown, scrubbers: Scrubbers): ProtocolError => {
+  const { code, data, message } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>
+  const scrub = (text: string) => excerptOf(scrubbers, text, maxMessage)
+  return new ProtocolError({
+    server,
+    code: typeof code === "number" && Number.isFinite(code) ? code : Protocol.errorCodes.InternalError,
+    message: scrub(typeof message === "string" ? message : "the server gave no reason"),
+    ...(data === undefined ? {} : { data: scrubDeep(data, scrub, { left: maxData }) })
+  })
+}
+
+/** What a lost message means for whoever sent it: above all whether the server may have acted on it. */
+export const requestFailure = (server: string, { reason, stage }: WireFailure): RequestError => {
+  if (stage === "sent") return new OutcomeUnknown({ server, cause: reason })
+  if (reason._tag === "AuthRequired") return reason
+  // that somebody else was told so is no answer to this one
+  if (stage === "unsent") return notSent(server, reason)
+  if (reason._tag === "HttpFailed" && reason.status === 429) {
+    return new RateLimited({ server, retryAfter: reason.retryAfter ?? defaultRetryAfter })
+  }
+  return isRefusal(reason) ? notSent(server, reason) : new OutcomeUnknown({ server, cause: reason })
+}
+
+/** Milliseconds, for a server that wants fewer requests but does not say for how long. */
+const defaultRetryAfter = 1000
+
+/** The server itself says that it did not take the request. Other statuses may also come after it did. */
+const isRefusal = (reason: ConnectionError): boolean =>
+  reason._tag === "SessionLost" || (reason._tag === "HttpFailed" && refusing.has(reason.status))
+
+const refusing = new Set([307, 308, 400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 425, 426, 431])
+
+const notSent = (server: string, { message }: ConnectionError): NotSent =>
+  new NotSent({ server, reason: message.startsWith(`${server}: `) ? message.slice(server.length + 2) : message })

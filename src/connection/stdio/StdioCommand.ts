@@ -1,0 +1,258 @@
+/**
+ * How the process of a local server is started and ended: its environment, its options, its end, its errors. All of it is
+ * decided here, from facts about the host that are handed in.
+ *
+ * @since 0.1.0
+ */
+import type { SpawnOptionsWithStdioTuple, StdioPipe } from "node:child_process"
+import type { SpawnFailed } from "../../domain/Errors.js"
+import * as Secrets from "../../domain/Secrets.js"
+import type { Local } from "../../domain/server/ServerConfig.js"
+
+/**
+ * What the decisions need to know about the machine and the process we run in.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly platform: NodeJS.Platform
+  /** The PATH of the user's login shell. Absent is the one of `env`. */
+  readonly path?: string | undefined
+}
+
+/**
+ * The variables of the host that every server gets, besides those whose names begin with `LC_`. No other is passed on: the
+ * host's environment holds secrets that are none of the server's business.
+ *
+ * The proxy variables are among them because without them nothing is reached; they may carry the proxy's password.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const inherited: ReadonlySet<string> = new Set([
+  "PATH",
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "SHELL",
+  "TERM",
+  "LANG",
+  "LANGUAGE",
+  "TZ",
+  "TMPDIR",
+  "TMP",
+  "TEMP",
+  "XDG_BIN_HOME",
+  "XDG_CACHE_HOME",
+  "XDG_CONFIG_DIRS",
+  "XDG_CONFIG_HOME",
+  "XDG_DATA_DIRS",
+  "XDG_DATA_HOME",
+  "XDG_RUNTIME_DIR",
+  "XDG_STATE_HOME",
+  "ALL_PROXY",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "all_proxy",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "CURL_CA_BUNDLE",
+  "NODE_EXTRA_CA_CERTS",
+  "REQUESTS_CA_BUNDLE",
+  "SSL_CERT_DIR",
+  "SSL_CERT_FILE"
+])
+
+/**
+ * What every server gets on Windows as well. The case of names does not matter there.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const inheritedOnWindows: ReadonlySet<string> = new Set([
+  "APPDATA",
+  "COMSPEC",
+  "HOMEDRIVE",
+  "HOMEPATH",
+  "LOCALAPPDATA",
+  "PATHEXT",
+  "PROCESSOR_ARCHITECTURE",
+  "PROGRAMDATA",
+  "PROGRAMFILES",
+  "PROGRAMFILES(X86)",
+  "SYSTEMDRIVE",
+  "SYSTEMROOT",
+  "USERNAME",
+  "USERPROFILE",
+  "WINDIR"
+])
+
+/**
+ * The variable that marks the processes of one start: all descendants carry it, so that what is left after a crash of the
+ * supervisor is recognised.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const runVariable = "MCP_SUPERVISOR_RUN"
+
+/**
+ * The variable that tells the servers of one run apart: each start has its own number.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const childVariable = "MCP_SUPERVISOR_CHILD"
+
+/**
+ * The variable in the environment of a guard process that names the process it guards. A process with a guard is a supervisor.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const guardVariable = "MCP_SUPERVISOR_GUARD"
+
+/**
+ * What marks a server's process and everything it starts.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Tag {
+  /** The supervisor: random, so that no other process carries it. */
+  readonly run: string
+  /** The start of this one server. */
+  readonly child: string
+}
+
+/**
+ * The whole environment of a server's process: what it inherits ({@link inherited}, or everything but {@link neverInherited}
+ * if the config says `inheritEnv`), the login shell's PATH in place of the ambient one, what the config declares, and the tag.
+ * The later wins; on Windows also over a name that differs only in case.
+ *
+ * @since 0.1.0
+ * @category deciding
+ */
+export const environment = (
+  config: Pick<Local, "environment" | "inheritEnv">,
+  host: Host,
+  tag: Tag
+): Record<string, string> => {
+  const keyOf = (name: string) => (isWindows(host.platform) ? name.toUpperCase() : name)
+  const variables = new Map<string, readonly [name: string, value: string]>()
+  const set = (name: string, value: string) => variables.set(keyOf(name), [name, value])
+
+  for (const [name, value] of Object.entries(host.env)) {
+    // a shell function in a variable is code that a shell of the server would run
+    if (value === undefined || value.startsWith("()") || neverInherited.has(keyOf(name))) continue
+    if (config.inheritEnv || isInherited(keyOf(name), host.platform)) set(name, value)
+  }
+  if (host.path !== undefined) set("PATH", host.path)
+  for (const [name, value] of Object.entries(config.environment)) set(name, Secrets.reveal(value))
+  set(runVariable, tag.run)
+  set(childVariable, tag.child)
+  return Object.fromEntries(variables.values())
+}
+
+/**
+ * What no server gets, not even with `inheritEnv`: the way to control the supervisor, and the configuration of all the others
+ * with their secrets.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const neverInherited: ReadonlySet<string> = new Set(["MCP_SUPERVISOR_TOKEN", "MCP_SUPERVISOR_CONFIG_CONTENT"])
+
+const isWindows = (platform: NodeJS.Platform): boolean => platform === "win32"
+
+const isInherited = (key: string, platform: NodeJS.Platform): boolean =>
+  inherited.has(key) || key.startsWith("LC_") || (isWindows(platform) && inheritedOnWindows.has(key))
+
+/**
+ * How every server is spawned. Where signals exist it leads a process group of its own, so that the whole group can be
+ * ended. On Windows it does not: a detached process would show a console window.
+ *
+ * @since 0.1.0
+ * @category deciding
+ */
+export const spawnOptions = (
+  platform: NodeJS.Platform
+): SpawnOptionsWithStdioTuple<StdioPipe, StdioPipe, StdioPipe> => ({
+  detached: !isWindows(platform),
+  windowsHide: true,
+  shell: false,
+  stdio: ["pipe", "pipe", "pipe"]
+})
+
+/**
+ * A program to run without a shell.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Program {
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+}
+
+/**
+ * The program that ends a process and all its descendants. Undefined where a signal to the process group does it.
+ *
+ * @since 0.1.0
+ * @category deciding
+ */
+export const killTree = (platform: NodeJS.Platform, pid: number): Program | undefined =>
+  isWindows(platform) ? { command: "taskkill", args: ["/pid", String(pid), "/T", "/F"] } : undefined
+
+/**
+ * The PATH in which the command of a process with this environment is looked up.
+ *
+ * @since 0.1.0
+ * @category deciding
+ */
+export const searchedPath = (env: Readonly<Record<string, string>>, platform: NodeJS.Platform): string | undefined => {
+  if (!isWindows(platform)) return env.PATH
+  return Object.entries(env).find(([name]) => name.toUpperCase() === "PATH")?.[1]
+}
+
+/**
+ * What the system's code for a failed spawn means, if it says something about the command.
+ *
+ * A working directory that is missing, or is no directory, has the same codes as a missing command (`ENOENT`, `ENOTDIR`):
+ * whoever set one has to look.
+ *
+ * @since 0.1.0
+ * @category deciding
+ */
+export const spawnReason = (
+  code: string,
+  options?: {
+    /** Whether the working directory is a directory. Defaults to true. */
+    readonly directoryExists?: boolean | undefined
+  }
+): SpawnFailed["reason"] | undefined => {
+  switch (code) {
+    case "ENOENT":
+    case "ENOTDIR":
+      return options?.directoryExists === false ? "bad_directory" : "not_found"
+    case "EACCES":
+    case "EPERM":
+      return "not_permitted"
+    case "E2BIG":
+    case "EINVAL":
+    case "ENAMETOOLONG":
+    case "ERR_INVALID_ARG_VALUE":
+      return "bad_arguments"
+    case "EAGAIN":
+    case "EMFILE":
+    case "ENFILE":
+    case "ENOMEM":
+      return "no_resources"
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * A local server's process: started in a group of its own, known to be dead when it exits, and ended with everything it
+ * started.
+ */
+import type { ChildProcessWithoutNullStreams } from "node:child_process"
+import { stat } from "node:fs/promises"
+import crossSpawn from "cross-spawn"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { SpawnFailed } from "../../domain/Errors.js"
+import { withinBudget } from "../../system/budget.js"
+import * as ProcessGroups from "../process/ProcessGroups.js"
+import { spawnOptions, spawnReason, type Tag } from "./StdioCommand.js"
+import type { StrayProcesses } from "../process/StrayProcesses.js"
+
+export interface Spec {
+  readonly server: string
+  readonly command: string
+  readonly args: ReadonlyArray<string>
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd?: string | undefined
+  /** The directories the command is looked for in, for the error message. */
+  readonly searched: string
+  /** What its environment marks it with. */
+  readonly tag: Tag
+  readonly groups: ProcessGroups.ProcessGroups
+  readonly strays: StrayProcesses
+  readonly scrub: (text: string) => string
+}
+
+export interface Ending {
+  readonly exitCode?: number | undefined
+  readonly signal?: string | undefined
+}
+
+export interface StdioProcess {
+  readonly pid: number
+  readonly child: ChildProcessWithoutNullStreams
+  /** Completes when the process itself has exited and what it had written is read. */
+  readonly ended: Deferred.Deferred<Ending>
+}
+
+/** How long a process may take to end after its stdin was closed, and again after SIGTERM. */
+const grace = Duration.millis(1500)
+
+/** How long the system may take to carry out SIGKILL. */
+const killGrace = Duration.millis(1000)
+
+/** How long is waited for file descriptors that are needed to see whether anything is left. */
+const shortageGrace = Duration.seconds(30)
+
+/** A grandchild may hold the pipes open for ever: what the process wrote is there within this time. */
+const drainGrace = Duration.millis(100)
+
+export const spawn = (spec: Spec): Effect.Effect<StdioProcess, SpawnFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { cwd } = spec
+    if (cwd !== undefined) yield* checkDirectory(spec, cwd)
+    const { child, ended, pid } = yield* Effect.acquireRelease(start(spec), end(spec))
+    return { pid, child, ended }
+  })
+
+/** A process that runs, and the fiber that ends when nothing that it started runs any more. */
+interface Started extends StdioProcess {
+  readonly rest: Fiber.Fiber<void>
+}
+
+const start = (spec: Spec): Effect.Effect<Started, SpawnFailed> =>
+  Effect.gen(function* () {
+    const refused = yield* Deferred.make<never, SpawnFailed>()
+    const child = yield* launch(spec, refused)
+    const { pid } = child
+    if (pid === undefined) return yield* Deferred.await(refused)
+    spec.groups.add(pid)
+    const ended = yield* Deferred.make<Ending>()
+    child.once("exit", (code, signal) => {
+      const finish = () => {
+        child.stdout.destroy()
+        child.stderr.destroy()
+        child.stdin.destroy()
+        Deferred.unsafeDone(ended, Effect.succeed(code === null ? { signal: signal ?? undefined } : { exitCode: code }))
+      }
+      // on a busy machine time passes without anything being read: what is there by now is read first
+      const timer = setTimeout(() => setImmediate(finish), Duration.toMillis(drainGrace))
+      child.once("close", () => {
+        clearTimeout(timer)
+        finish()
+      })
+    })
+    const rest = yield* spec.groups.run(bury(spec, pid, ended))
+    return { pid, child, ended, rest }
+  })
+
+const checkDirectory = (spec: Spec, cwd: string) =>
+  Effect.tryPromise(() => stat(cwd)).pipe(
+    Effect.map((found) => found.isDirectory()),
+    Effect.orElseSucceed(() => false),
+    Effect.flatMap((isDirectory) => (isDirectory ? Effect.void : Effect.fail(spawnFailed(spec, "bad_directory", cwd))))
+  )
+
+const launch = (
+  spec: Spec,
+  refused: Deferred.Deferred<never, SpawnFailed>
+): Effect.Effect<ChildProcessWithoutNullStreams, SpawnFailed> =>
+  Effect.try({
+    try: () => {
+      spec.groups.prepare()
+      const child = crossSpawn(spec.command, [...spec.args], {
+        ...spawnOptions(process.platform),
+        env: { ...spec.env },
+        cwd: spec.cwd
+      }) as ChildProcessWithoutNullStreams
+      child.on("error", (error) => Deferred.unsafeDone(refused, Effect.fail(failed(spec, error))))
+      // without a listener each of these would end our own process
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on("error", () => {})
+      return child
+    },
+    catch: (error) => failed(spec, error)
+  })
+
+const failed = (spec: Spec, error: unknown): SpawnFailed => {
+  const code = String((error as NodeJS.ErrnoException).code)
+  const reason = spawnReason(code) ?? "bad_arguments"
+  return spawnFailed(spec, reason, reason === "not_found" ? spec.searched : undefined, code)
+}
+
+const spawnFailed = (
+  spec: Spec,
+  reason: SpawnFailed["reason"],
+  where: string | undefined,
+  code?: string
+): SpawnFailed =>
+  new SpawnFailed({
+    server: spec.server,
+    command: spec.scrub(spec.command),
+    reason,
+    where: where === undefined ? undefined : spec.scrub(where),
+    ...(reason === "no_resources" ? { code } : {})
+  })
+
+/**
+ * What a leader leaves behind is ended as soon as it has exited: later its number may be another's. While nothing can be seen,
+ * for lack of file descriptors, it is not taken to be gone.
+ */
+const bury = (spec: Spec, pid: number, ended: Deferred.Deferred<Ending>): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    yield* Deferred.await(ended)
+    let found = yield* endRest(spec, pid, "SIGTERM", grace)
+    if (found !== "nothing") found = yield* endRest(spec, pid, "SIGKILL", killGrace)
+    if (found === "unknown") found = yield* endRest(spec, pid, "SIGKILL", shortageGrace)
+    if (found === "nothing") spec.groups.remove(pid)
+    else spec.groups.giveUp(pid)
+  }).pipe(
+    Effect.onInterrupt(() =>
+      Effect.sync(() => {
+        if (!ProcessGroups.isAlive(pid)) spec.groups.giveUp(pid)
+      })
+    )
+  )
+
+/** What was found in the last look. */
+type Found = "nothing" | "something" | "unknown"
+
+/**
+ * Signals everything that the process started, in its group or as a session of its own, once. Looks more and more seldom until
+ * nothing is there: most are gone at once.
+ */
+const endRest = (
+  spec: Spec,
+  pid: number,
+  name: "SIGTERM" | "SIGKILL",
+  budget: Duration.DurationInput
+): Effect.Effect<Found> =>
+  Effect.suspend(() => {
+    const signalled = new Set<number>()
+    let found: Found = "unknown"
+    const look = Effect.gen(function* () {
+      found = "unknown"
+      const isGroupRunning = ProcessGroups.isRunning(pid)
+      // as long as the group runs, a look for others would be in vain, except for the first one
+      if (isGroupRunning && signalled.has(pid)) return void (found = "something")
+      if (isGroupRunning) {
+        signalled.add(pid)
+        ProcessGroups.signal(pid, name)
+      }
+      const strays = yield* spec.strays.find(spec.tag, pid)
+      yield* signalStrays(
+        spec,
+        strays.filter((stray) => !signalled.has(stray)),
+        name
+      )
+      for (const stray of strays) signalled.add(stray)
+      found = isGroupRunning || strays.length > 0 ? "something" : "nothing"
+    })
+    return Effect.ignore(look).pipe(
+      Effect.repeat({ until: () => found === "nothing", schedule: looks }),
+      Effect.timeoutOption(budget),
+      Effect.map(() => found)
+    )
+  })
+
+const looks = Schedule.union(Schedule.exponential("20 millis", 3), Schedule.spaced("500 millis"))
+
+const signalStrays = (spec: Spec, strays: ReadonlyArray<number>, name: "SIGTERM" | "SIGKILL") =>
+  Effect.try(() => spec.strays.signal(spec.tag, strays, name))
+
+/** The group at once; what has left it, as soon as it is found. */
+const signal = (spec: Spec, pid: number, name: "SIGTERM" | "SIGKILL") =>
+  Effect.suspend(() => {
+    if (ProcessGroups.isAlive(pid)) ProcessGroups.signal(pid, name)
+    return Effect.flatMap(spec.strays.find(spec.tag, pid), (strays) => signalStrays(spec, strays, name))
+  }).pipe(Effect.ignore)
+
+/**
+ * Closed stdin, then SIGTERM, then SIGKILL, each only if the one before did not do. A container's client passes none but the
+ * first on, so nothing comes before it.
+ */
+const end =
+  (spec: Spec) =>
+  ({ child, pid, rest }: Started) =>
+    Effect.gen(function* () {
+      const isBuriedAfter = (step: Effect.Effect<void>, budget: Duration.DurationInput) =>
+        Effect.map(withinBudget(budget)(Effect.zipRight(step, Fiber.await(rest))), Option.isSome)
+      child.stdin.end()
+      if (yield* isBuriedAfter(Effect.void, grace)) return
+      if (yield* isBuriedAfter(signal(spec, pid, "SIGTERM"), grace)) return
+      yield* isBuriedAfter(signal(spec, pid, "SIGKILL"), killGrace)
+    })

@@ -1,0 +1,211 @@
+/**
+ * Messages to and from a process of ours, one a line.
+ */
+import type { Readable } from "node:stream"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import { ConnectionClosed, type ConnectionError, ProcessExited } from "../../domain/Errors.js"
+import { defined } from "../../domain/internal/defined.js"
+import type { AttemptPhase } from "../../domain/server/ServerStatus.js"
+import * as Intake from "../wire/Intake.js"
+import * as LineReader from "../wire/LineReader.js"
+import * as MessageReader from "../wire/MessageReader.js"
+import type { ProcessLog } from "./ProcessLog.js"
+import * as StdioProcess from "./StdioProcess.js"
+import * as StrayLimit from "../wire/StrayLimit.js"
+import {
+  type Fate,
+  type Message,
+  maxMessageBytes,
+  maxMessageValues,
+  serialise,
+  type Wire,
+  type WireEvents,
+  WireFailure
+} from "../wire/Wire.js"
+
+export interface Options extends StdioProcess.Spec {
+  readonly log: ProcessLog
+  readonly events: WireEvents
+  /** Where the attempt stands; nothing once it has succeeded. */
+  readonly phase: () => AttemptPhase | undefined
+}
+
+/** A message that has not left us: nobody has written it yet, or the process does not read. */
+interface Waiting {
+  readonly id: Message["id"]
+  readonly text: string
+  readonly fate: Fate
+}
+
+/** What may wait for a process that does not read. */
+const maxWaiting = 2 * maxMessageBytes
+
+/** What is written in one go. A process that does not read gets no more than it has already. */
+const maxWrite = 64 * 1024
+
+/** Bytes of stderr that are read in one step. */
+const maxStderr = 4096
+
+export const open = (options: Options) =>
+  Effect.gen(function* () {
+    const { events, log, server } = options
+    // what the process says at its very end is the last thing we do
+    yield* Effect.addFinalizer(() => Effect.sync(log.flush))
+    const { child, ended, pid } = yield* StdioProcess.spawn(options)
+    const intake = Intake.open()
+    const strays = StrayLimit.make()
+    let over: ConnectionError | undefined
+    let blocked = false
+    let scheduled = false
+    let size = 0
+    const waiting = new Set<Waiting>()
+
+    const finish = (reason: ConnectionError) => {
+      if (over !== undefined) return
+      over = reason
+      closeInput()
+      log.flush()
+      for (const { fate } of waiting) fate.failed(new WireFailure(reason, "unsent"))
+      waiting.clear()
+      events.closed(reason)
+    }
+
+    const closed = (detail: string) => finish(new ConnectionClosed({ server, detail }))
+    const lines = LineReader.make({
+      limit: maxMessageBytes,
+      overflow: () => closed(`a message of more than ${maxMessageBytes} bytes arrived`)
+    })
+    const messages = MessageReader.make({
+      message: events.message,
+      awaits: events.awaits,
+      dropped: (envelopes, bytes) => {
+        events.dropped(envelopes, bytes)
+        if (strays.count(StrayLimit.bytesOfDropped(envelopes, bytes))) closed(StrayLimit.strayDetail)
+      },
+      tooManyValues: () => closed(`a message of more than ${maxMessageValues} values and keys arrived`),
+      stray: (bytes, text) => {
+        log.stray(text())
+        if (strays.count(bytes)) closed(StrayLimit.strayDetail)
+      }
+    })
+    const stdout = intake.source(flowOf(child.stdout), () => messages.next() || messages.read(lines))
+    const take = (chunk: Buffer) => {
+      lines.push(chunk)
+      stdout.arrived()
+    }
+    child.stdout.on("data", take)
+
+    const unread: Array<Buffer> = []
+    // it has a share of its own: it is read on while stdout is paused, and to the end
+    const stderr = Intake.open().source(flowOf(child.stderr), () => {
+      const chunk = unread.shift()
+      if (chunk === undefined) return 0
+      if (chunk.length > maxStderr) unread.unshift(chunk.subarray(maxStderr))
+      log.stderr(chunk.subarray(0, maxStderr))
+      return chunk.length
+    })
+    child.stderr.on("data", (chunk: Buffer) => {
+      unread.push(chunk)
+      stderr.arrived()
+    })
+
+    /** The process may go on writing, so that it can end in order, but nothing of it is looked at. */
+    const closeInput = () => {
+      intake.close()
+      child.stdout.off("data", take)
+      child.stdout.resume()
+    }
+    yield* Effect.addFinalizer(() => Effect.sync(closeInput))
+
+    const forget = (each: Waiting) => {
+      waiting.delete(each)
+      size -= each.text.length
+    }
+    const unsent = (detail: string) => new WireFailure(new ConnectionClosed({ server, detail }), "unsent")
+
+    /** Messages of the same moment go out together: each write is a call of the system. */
+    const write = () => {
+      scheduled = false
+      while (!blocked && waiting.size > 0) {
+        const fates: Array<Fate> = []
+        let text = ""
+        for (const each of waiting) {
+          forget(each)
+          text += each.text
+          fates.push(each.fate)
+          if (text.length > maxWrite) break
+        }
+        blocked = !child.stdin.write(text)
+        for (const { done, sent } of fates) {
+          sent?.()
+          done?.()
+        }
+      }
+    }
+    child.stdin.on("drain", () => {
+      blocked = false
+      write()
+    })
+
+    const send: Wire["send"] = (message, fate) => {
+      if (over !== undefined) return fate.failed(new WireFailure(over, "unsent"))
+      const serialised = serialise(server, message)
+      if (typeof serialised !== "string") return fate.failed(serialised)
+      if (size + serialised.length > maxWaiting) return fate.failed(unsent("too much waits for it to read already"))
+      const text = `${serialised}\n`
+      waiting.add({ id: message.id, text, fate })
+      size += text.length
+      if (scheduled || blocked) return
+      scheduled = true
+      queueMicrotask(write)
+    }
+
+    const retract: Wire["retract"] = (id) => {
+      for (const each of waiting) {
+        if (each.id !== id) continue
+        forget(each)
+        each.fate.failed(unsent("taken back before it was sent"))
+      }
+    }
+
+    const exited = Deferred.await(ended).pipe(
+      Effect.map((ending) => {
+        stdout.flush()
+        stderr.flush()
+        log.flush()
+        return new ProcessExited({ server, ...defined({ phase: options.phase(), stderr: log.tail(), ...ending }) })
+      })
+    )
+    // a pipe breaks when the process dies, too, and then the exit says more
+    const broken = awaitBroken(child).pipe(
+      Effect.tap(() => Effect.sleep(exitGrace)),
+      Effect.map((pipe) => new ConnectionClosed({ server, detail: `the process closed its ${pipe}` }))
+    )
+    yield* Effect.raceFirst(exited, broken).pipe(Effect.map(finish), Effect.interruptible, Effect.forkScoped)
+
+    const wire: Wire = {
+      transport: "stdio",
+      pid,
+      send,
+      retract,
+      agreed: () => {},
+      pause: intake.pause,
+      resume: intake.resume
+    }
+    return wire
+  })
+
+/** How long the exit of a process may come after the end of its pipes. */
+const exitGrace = "250 millis"
+
+const flowOf = (stream: Readable): Intake.Flow => ({
+  pause: () => void stream.pause(),
+  resume: () => void stream.resume()
+})
+
+const awaitBroken = (child: StdioProcess.StdioProcess["child"]) =>
+  Effect.async<"input" | "output">((resume) => {
+    child.stdin.once("error", () => resume(Effect.succeed("input")))
+    child.stdout.once("end", () => resume(Effect.succeed("output")))
+  })

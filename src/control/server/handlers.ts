@@ -1,0 +1,288 @@
+/**
+ * What each route does. Everything is done by the supervisor; here it is only asked.
+ */
+import type * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Mailbox from "effect/Mailbox"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { McpAuth } from "../../auth/McpAuth.js"
+import { toMillis } from "../../domain/server/ServerConfig/Input.js"
+import { defined } from "../../domain/internal/defined.js"
+import type * as Errors from "../../domain/Errors.js"
+import * as Protocol from "../../domain/catalog/Protocol.js"
+import { CallToolResult, LogLine, Progress } from "../../domain/catalog/Protocol.js"
+import type * as ServerConfig from "../../domain/server/ServerConfig.js"
+import type { ServerStatus } from "../../domain/server/ServerStatus.js"
+import { version } from "../../domain/internal/version.js"
+import { type CallOptions, McpSupervisor } from "../../supervision/model.js"
+import { ConfigAccess } from "./ConfigAccess.js"
+import { ControlApi, revision } from "../ControlApi.js"
+import { callErrors } from "../ControlError.js"
+import type { EventFeed } from "./EventFeed.js"
+import * as Fault from "./fault.js"
+import * as LongList from "./longList.js"
+import { render } from "./metricsText.js"
+import type * as Payload from "../Payload.js"
+import * as Sse from "./sse.js"
+
+const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
+  Effect.gen(function* () {
+    const supervisor = yield* McpSupervisor
+    const config = yield* ConfigAccess
+
+    const statuses = Effect.map(supervisor.servers, (servers) =>
+      Object.fromEntries(servers.map(({ name, status }) => [name, status]))
+    )
+    const statusOf = (name: string) => Effect.map(supervisor.server(name), ({ status }) => status)
+
+    return handlers
+      .handle("list", () => statuses)
+      .handle("add", ({ payload }) => {
+        const { name, persist = false } = payload
+        // what is wrong with an entry is found out by whom it is given to
+        const entry = payload.config as ServerConfig.Input
+        // what is wrong with another file is no fault of this one
+        const loaded = Effect.catchTag(config.reload, "InvalidConfig", (error) =>
+          Effect.mapError(supervisor.server(name), () => error)
+        )
+        const dynamic = Effect.flatMap(config.directory ?? Effect.succeed(undefined), (directory) =>
+          supervisor.add(name, inDirectory(entry, directory))
+        )
+        const added = persist ? Effect.asVoid(Effect.zipRight(config.add(name, entry), loaded)) : dynamic
+        return Effect.zipRight(added, statuses)
+      })
+      .handle("connect", ({ path }) => supervisor.connect(path.name))
+      .handle("restart", ({ path }) => supervisor.restart(path.name))
+      .handle("disconnect", ({ path }) => Effect.zipRight(supervisor.disconnect(path.name), statusOf(path.name)))
+      .handle("enable", ({ path }) => Effect.zipRight(supervisor.enable(path.name), statusOf(path.name)))
+      .handle("disable", ({ path }) => Effect.zipRight(supervisor.disable(path.name), statusOf(path.name)))
+      .handle("remove", ({ path }) => Effect.as(supervisor.remove(path.name), removed))
+  })
+)
+
+/** The supervisor may have been started in a project that is not trusted. */
+const inDirectory = (entry: ServerConfig.Input, cwd: string | undefined): ServerConfig.Input =>
+  cwd !== undefined && Predicate.isRecord(entry) && "command" in entry && !("cwd" in entry) ? { ...entry, cwd } : entry
+
+/** A server that is no more has no status; nothing of it runs. */
+const removed: ServerStatus = { status: "disabled", by: "command", hint: "it was removed; add it again" }
+
+const auth = HttpApiBuilder.group(ControlApi, "auth", (handlers) =>
+  Effect.gen(function* () {
+    const supervisor = yield* McpSupervisor
+    const logins = yield* McpAuth
+
+    const list = Effect.flatMap(supervisor.servers, (servers) =>
+      Effect.forEach(
+        servers.filter(({ transport }) => transport !== "stdio"),
+        ({ name, status }) =>
+          logins.status(name).pipe(
+            Effect.map((login): ReadonlyArray<Payload.Login> => [{ server: name, login, status }]),
+            // it was removed in the meantime
+            Effect.orElseSucceed(() => [])
+          ),
+        { concurrency: 8 }
+      )
+    )
+
+    return handlers
+      .handle("start", ({ path }) => logins.startLogin(path.name))
+      .handle("finish", ({ path, payload }) =>
+        logins.finishLogin(
+          path.name,
+          "url" in payload ? payload.url : new URLSearchParams(defined(payload) as Record<string, string>)
+        )
+      )
+      .handle("forget", ({ path }) =>
+        Effect.zipRight(
+          logins.logout(path.name),
+          Effect.map(supervisor.server(path.name), ({ status }) => status)
+        )
+      )
+      .handle("list", () => Effect.map(list, (found) => found.flat()))
+  })
+)
+
+const encodeLine = Schema.encodeSync(Schema.parseJson(LogLine))
+
+const servers = (feed: EventFeed) =>
+  HttpApiBuilder.group(ControlApi, "servers", (handlers) =>
+    Effect.gen(function* () {
+      const supervisor = yield* McpSupervisor
+      return handlers
+        .handle("list", () => supervisor.servers)
+        .handle("get", ({ path }) => supervisor.server(path.name))
+        .handleRaw("logs", ({ path, request }) =>
+          Effect.gen(function* () {
+            yield* supervisor.server(path.name)
+            // whoever is removed while it is read has nothing more to say
+            const lines = Stream.catchAll(supervisor.logs(path.name), () => Stream.empty)
+            if (!wantsEvents(request)) return yield* keptOf(lines)
+            const texts = Stream.map(lines, (line) => Sse.render({ event: "log", data: encodeLine(line) }))
+            return eventStream(feed.stream(texts))
+          })
+        )
+    })
+  )
+
+const wantsEvents = ({ headers }: HttpServerRequest): boolean =>
+  (headers.accept ?? "")
+    .split(",")
+    .some((type) => /^\s*text\/event-stream\s*(?:;|$)/i.test(type) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(type))
+
+const encodeLines = Schema.encodeSync(Schema.Array(LogLine))
+
+/**
+ * What was written until now, without waiting: a stream of lines does not say where the past ends. Whoever writes all the time
+ * does not keep the answer back.
+ */
+const keptOf = (lines: Stream.Stream<LogLine>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const past = Stream.take(
+        Stream.takeWhile(lines, ({ at }) => at <= now),
+        maxLines
+      )
+      const pull = yield* Stream.toPull(past)
+      const found: Array<LogLine> = []
+      do {
+        const next = yield* pull.pipe(Effect.timeoutOption(waitForLines), Effect.option)
+        if (Option.isNone(next) || Option.isNone(next.value)) break
+        for (const line of next.value.value) found.push(line)
+      } while ((yield* Clock.currentTimeMillis) < now + waitForAllMs)
+      return HttpServerResponse.unsafeJson(encodeLines(found))
+    })
+  )
+
+/** As many as are kept of one server. */
+const maxLines = 1000
+
+const waitForAllMs = 1000
+
+const waitForLines = "25 millis"
+
+const eventStream = (body: Stream.Stream<Uint8Array>): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.stream(body, { contentType: "text/event-stream", headers: { "x-accel-buffering": "no" } })
+
+const catalog = (feed: EventFeed) =>
+  HttpApiBuilder.group(ControlApi, "catalog", (handlers) =>
+    Effect.gen(function* () {
+      const supervisor = yield* McpSupervisor
+      const catalogOf = ({ agent }: { readonly agent?: string | undefined }) =>
+        agent === undefined ? supervisor.catalog : supervisor.catalogFor(agent)
+      return handlers
+        .handle("tools", ({ urlParams }) => Effect.flatMap(catalogOf(urlParams), ({ tools }) => listOf.tools(tools)))
+        .handle("resources", ({ urlParams }) =>
+          Effect.flatMap(catalogOf(urlParams), ({ resources }) => listOf.resources(resources))
+        )
+        .handle("resourceTemplates", ({ urlParams }) =>
+          Effect.flatMap(catalogOf(urlParams), ({ resourceTemplates }) => listOf.resourceTemplates(resourceTemplates))
+        )
+        .handle("prompts", ({ urlParams }) =>
+          Effect.flatMap(catalogOf(urlParams), ({ prompts }) => listOf.prompts(prompts))
+        )
+        .handle("call", ({ path, payload, request }) => {
+          const { idleTimeout, totalTimeout, waitForReady, ...options } = payload.options ?? {}
+          const durations = { idleTimeout, totalTimeout, waitForReady }
+          const millis = Object.fromEntries(
+            Object.entries(durations).flatMap(([key, value]) => (value === undefined ? [] : [[key, toMillis(value)]]))
+          )
+          const { arguments: args, server } = payload
+          const call = (onProgress?: OnProgress) => {
+            const all = { ...options, ...millis, onProgress }
+            return server === undefined
+              ? supervisor.callTool(path.name, args, all)
+              : supervisor.callServerTool(server, path.name, args, all)
+          }
+          return wantsEvents(request) ? Effect.succeed(eventStream(feed.alive(reported(call)))) : call()
+        })
+        .handle("read", ({ payload }) => supervisor.readResource(payload.server, payload.uri))
+        .handle("prompt", ({ payload }) => supervisor.getPrompt(payload.server, payload.name, payload.arguments))
+    })
+  )
+
+const listOf = {
+  tools: LongList.make(Protocol.Tool),
+  resources: LongList.make(Protocol.Resource),
+  resourceTemplates: LongList.make(Protocol.ResourceTemplate),
+  prompts: LongList.make(Protocol.Prompt)
+}
+
+type OnProgress = NonNullable<CallOptions["onProgress"]>
+
+/** Reports that are kept for somebody who reads slowly. Older ones are of no use to anybody. */
+const maxReports = 16
+
+/** A call as a stream: how far it is, then what came of it. Whoever hangs up cancels it. */
+const reported = (
+  call: (onProgress: OnProgress) => Effect.Effect<CallToolResult, Errors.CallError>
+): Stream.Stream<string> =>
+  Stream.unwrapScoped(
+    Effect.gen(function* () {
+      const texts = yield* Mailbox.make<string>({ capacity: maxReports, strategy: "sliding" })
+      const offer = (event: string, data: string) => Effect.asVoid(texts.offer(Sse.render({ event, data })))
+      const tell = (event: string, encoded: Effect.Effect<string | undefined>) =>
+        Effect.flatMap(encoded, (data) =>
+          data === undefined ? offer("error", Fault.internalError) : offer(event, data)
+        )
+      /** A report that cannot be encoded is left out: the call goes on. */
+      const report = (progress: Progress) =>
+        Effect.flatMap(encodeProgress(progress), (data) => (data === undefined ? Effect.void : offer("progress", data)))
+      yield* call(report).pipe(
+        Effect.matchEffect({
+          onFailure: (error) => tell("error", encodeFailure(error)),
+          onSuccess: (result) => tell("result", encodeResult(result))
+        }),
+        Mailbox.into(texts),
+        Effect.forkScoped
+      )
+      return Mailbox.toStream(texts)
+    })
+  )
+
+const callRoute = "POST /tools/:name/call"
+const encodeProgress = Fault.encoderOf(callRoute, Progress)
+const encodeFailure = Fault.encoderOf(callRoute, Schema.Union(...callErrors))
+const encodeResult = Fault.encoderOf(callRoute, CallToolResult)
+
+const config = HttpApiBuilder.group(ControlApi, "config", (handlers) =>
+  Effect.gen(function* () {
+    const files = yield* ConfigAccess
+    return handlers
+      .handle("reload", () => files.reload)
+      .handle("explain", () => files.explain)
+      .handle("trust", ({ payload }) =>
+        Effect.gen(function* () {
+          const trusted = yield* files.trust(payload.file)
+          return { ...trusted, plan: yield* files.reload }
+        })
+      )
+  })
+)
+
+const system = (feed: EventFeed) =>
+  HttpApiBuilder.group(ControlApi, "system", (handlers) =>
+    handlers
+      .handleRaw("events", ({ request }) => Effect.succeed(eventStream(feed.after(request.headers["last-event-id"]))))
+      .handle("health", () => Effect.succeed({ version, api: revision }))
+      .handle("metrics", () => Effect.map(Metric.snapshot, render))
+      .handle("openapi", () => Effect.sync(() => OpenApi.fromApi(ControlApi)))
+  )
+
+/** All routes, over the supervisor there is. */
+export const layer = (feed: EventFeed): Layer.Layer<HttpApi.Api, never, McpSupervisor | McpAuth> =>
+  Layer.provide(
+    HttpApiBuilder.api(ControlApi),
+    Layer.mergeAll(mcp, auth, servers(feed), catalog(feed), config, system(feed), Fault.layerUnencodable)
+  )

@@ -1,0 +1,194 @@
+/**
+ * A catalog that is kept up to date one server at a time.
+ */
+import type { Diagnostic } from "../../Diagnostic.js"
+import type { Tool } from "../Protocol.js"
+import { beginnings } from "../ToolName.js"
+import { distinct, type Maker, makerOf, type Options, type Part, reportsOf, rulesOf, type Source } from "./merger.js"
+import type { Catalog } from "./model.js"
+
+/**
+ * What a change of some servers, or of their lists, did.
+ *
+ * @since 0.1.0
+ * @category merging
+ */
+export interface Replaced {
+  /** The part of the catalog that may have changed, as it was. It covers all servers that the change concerns. */
+  readonly before: Catalog
+  /** The same part, as it is now. */
+  readonly after: Catalog
+  /** Servers whose diagnostics are different now. */
+  readonly remarked: ReadonlyArray<string>
+}
+
+/**
+ * @since 0.1.0
+ * @category merging
+ */
+export interface Assembly {
+  /** The names of all configured servers, in the order in which their entries are listed. It changes with them. */
+  readonly configured: ReadonlySet<string>
+  /** What a server lists. */
+  readonly source: (server: string) => Source | undefined
+  /**
+   * Configures one more server, behind all others. Tools of others that could be read as one of its tools get another public
+   * name.
+   */
+  readonly admit: (server: string, source: Source | undefined) => Replaced
+  /** Takes a server out, with its lists. Tools of others that could be read as one of its tools get their name back. */
+  readonly dismiss: (server: string) => Replaced
+  /** Puts other lists in place of those that some servers had; undefined for a server that lists nothing any more. */
+  readonly replace: (next: ReadonlyMap<string, Source | undefined>) => Replaced
+  /** The whole catalog, put together now. */
+  readonly catalog: (revision: number) => Catalog
+  readonly diagnosticsOf: (server: string) => ReadonlyArray<Diagnostic>
+}
+
+/**
+ * The same catalog as {@link merger} makes, in the order of the configured servers. To replace the lists of one server, to
+ * admit one or to dismiss it costs the work for that server, for those it shares public names with and for those whose tools
+ * it renames, however many others there are. Only `catalog` walks over all of them.
+ *
+ * @since 0.1.0
+ * @category merging
+ */
+export const assembly = (options: Options): Assembly => {
+  const configured = new Set(options.configured)
+  const positions = new Map(Array.from(configured, (server, position) => [server, position]))
+  /** The position of the next server that is admitted. Those of dismissed servers are not used again. */
+  let nextPosition = configured.size
+  const rules = rulesOf(configured, options)
+  /** What the servers list from which the parts are made. */
+  const sources = new Map<string, Source>()
+  /** Those of them that have something before an underscore of their name, by that. */
+  const byBeginning = new Map<string, Set<string>>()
+  /** Of the servers that list something. */
+  const makers = new Map<string, Maker>()
+  const parts = new Map<string, Part>()
+  /** The tools that have a public name; more than one is a collision, or a tool that is listed twice. */
+  const claims = new Map<string, ReadonlyArray<Tool>>()
+
+  const inOrder = (servers: Iterable<string>): ReadonlyArray<string> =>
+    [...servers].sort((a, b) => positions.get(a)! - positions.get(b)!)
+
+  /** In the order of the servers: it decides which name a report gives first. */
+  const claimOf = (name: string): ReadonlyArray<Tool> =>
+    claims.get(name)!.toSorted((a, b) => positions.get(a.server)! - positions.get(b.server)!)
+
+  const isContested = ({ name }: Tool): boolean => claims.get(name)!.length > 1
+
+  const offered = ({ tools }: Part): ReadonlyArray<Tool> => {
+    if (!tools.some(isContested)) return tools
+    return tools.filter(
+      (tool, index) =>
+        !isContested(tool) || (distinct(claimOf(tool.name)).tools[0] === tool && tools.indexOf(tool) === index)
+    )
+  }
+
+  const listsOf = (servers: Iterable<string>, revision: number): Catalog => {
+    const listed = inOrder(servers).flatMap((server) => parts.get(server) ?? [])
+    return {
+      revision,
+      tools: listed.flatMap(offered),
+      resources: listed.flatMap((part) => part.resources),
+      resourceTemplates: listed.flatMap((part) => part.resourceTemplates),
+      prompts: listed.flatMap((part) => part.prompts)
+    }
+  }
+
+  const diagnosticsOf = (server: string): ReadonlyArray<Diagnostic> => {
+    const part = parts.get(server)
+    if (part === undefined) return []
+    const contested = new Set(part.tools.filter(isContested).map(({ name }) => name))
+    const collisions = [...contested].flatMap((name) => distinct(claimOf(name)).collisions).flatMap(reportsOf)
+    return [...part.reports, ...collisions].filter(([each]) => each === server).map(([, diagnostic]) => diagnostic)
+  }
+
+  const makerFor = (server: string): Maker => {
+    const maker = makers.get(server) ?? makerOf(server, rules)
+    makers.set(server, maker)
+    return maker
+  }
+
+  const withdraw = (server: string) => {
+    for (const { name } of parts.get(server)?.tools ?? []) {
+      const others = (claims.get(name) ?? []).filter((tool) => tool.server !== server)
+      if (others.length === 0) claims.delete(name)
+      else claims.set(name, others)
+    }
+    parts.delete(server)
+    sources.delete(server)
+    for (const beginning of beginnings(server)) {
+      const others = byBeginning.get(beginning)
+      others?.delete(server)
+      if (others?.size === 0) byBeginning.delete(beginning)
+    }
+  }
+
+  const contribute = (source: Source, part: Part) => {
+    const { server } = source
+    parts.set(server, part)
+    sources.set(server, source)
+    for (const tool of part.tools) claims.set(tool.name, [...(claims.get(tool.name) ?? []), tool])
+    for (const beginning of beginnings(server)) {
+      byBeginning.set(beginning, (byBeginning.get(beginning) ?? new Set()).add(server))
+    }
+  }
+
+  const replace: Assembly["replace"] = (next) => {
+    const made = [...next.values()].flatMap((source) =>
+      source === undefined ? [] : [[source, makerFor(source.server)(source)] as const]
+    )
+    const concerned = new Set(next.keys())
+    const lists = [...Array.from(concerned, (server) => parts.get(server)), ...made.map(([, part]) => part)]
+    for (const list of lists) {
+      for (const { name } of list?.tools ?? []) for (const { server } of claims.get(name) ?? []) concerned.add(server)
+    }
+    const before = listsOf(concerned, 0)
+    const remarks = Array.from(concerned, (server) => [server, JSON.stringify(diagnosticsOf(server))] as const)
+    for (const [server, source] of next) {
+      withdraw(server)
+      // the names it remembers may be others when the server lists something again
+      if (source === undefined) makers.delete(server)
+    }
+    for (const [source, part] of made) contribute(source, part)
+    return {
+      before,
+      after: listsOf(concerned, 0),
+      remarked: remarks.flatMap(([server, text]) => (JSON.stringify(diagnosticsOf(server)) === text ? [] : [server]))
+    }
+  }
+
+  /**
+   * The servers of which a tool may be called `<name>_<something>`: their names begin so, or `name` begins like theirs. What was
+   * made of their lists holds no longer once there is a server of this name, or none.
+   */
+  const renamedBy = (name: string): ReadonlyArray<readonly [string, Source]> =>
+    [...beginnings(name), ...(byBeginning.get(name) ?? [])].flatMap((server) => {
+      const source = sources.get(server)
+      if (source === undefined) return []
+      makers.delete(server)
+      return [[server, source]]
+    })
+
+  return {
+    configured,
+    source: (server) => sources.get(server),
+    admit: (server, source) => {
+      configured.add(server)
+      positions.set(server, nextPosition)
+      nextPosition += 1
+      return replace(new Map([...renamedBy(server), [server, source]]))
+    },
+    dismiss: (server) => {
+      configured.delete(server)
+      const replaced = replace(new Map<string, Source | undefined>([...renamedBy(server), [server, undefined]]))
+      positions.delete(server)
+      return replaced
+    },
+    replace,
+    catalog: (revision) => listsOf(parts.keys(), revision),
+    diagnosticsOf
+  }
+}

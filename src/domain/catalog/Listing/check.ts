@@ -1,0 +1,80 @@
+/**
+ * Small checks of JSON that keep what is right and report what is not. Nothing that is right is copied.
+ */
+import * as Predicate from "effect/Predicate"
+import { describeType, type Issue } from "../../Issue.js"
+
+/** Told what is wrong, with paths from the value that is checked. */
+export type Report = (issue: Issue) => void
+
+/** Gives the value, a value without its wrong parts, or undefined if there is nothing to keep. */
+export type Check = (value: unknown, report: Report) => unknown
+
+/** What belongs at some of the keys of an object. Other keys are not looked at. */
+export type Checks = ReadonlyArray<readonly [key: string, check: Check]>
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Reports that something else belongs here, and keeps nothing. */
+export const wrong = (report: Report, expected: string, value: unknown): undefined =>
+  void report({ path: [], expected, found: describeType(value) })
+
+/** Paths are made on the way out: most of the time there is nothing to report. */
+const under =
+  (step: string | number, report: Report): Report =>
+  (issue) =>
+    report({ ...issue, path: [step, ...issue.path] })
+
+const only =
+  (expected: string, is: Predicate.Predicate<unknown>): Check =>
+  (value, report) =>
+    is(value) ? value : wrong(report, expected, value)
+
+export const string: Check = only("a string", Predicate.isString)
+export const number: Check = only("a number", Predicate.isNumber)
+export const boolean: Check = only("a boolean", Predicate.isBoolean)
+/** An object of which nothing is known. */
+export const object: Check = only("an object", Predicate.isRecord)
+
+/** Wrong elements are left out. */
+export const arrayOf =
+  (element: Check): Check =>
+  (value, report) => {
+    if (!Array.isArray(value)) return wrong(report, "an array", value)
+    const kept = value.map((each: unknown, index) => element(each, under(index, report)))
+    return kept.every((each, index) => each === value[index]) ? value : kept.filter((each) => each !== undefined)
+  }
+
+export const struct =
+  (required: Checks, optional: Checks): Check =>
+  (value, report) => {
+    if (!Predicate.isRecord(value)) return wrong(report, "an object", value)
+    return isComplete(value, required, report) ? withoutWrong(value, optional, report) : undefined
+  }
+
+/** Whether all that has to be there is there and right. */
+export const isComplete = (value: Json, required: Checks, report: Report): boolean => {
+  let complete = true
+  for (const [key, check] of required) {
+    check(value[key], (issue) => {
+      complete = false
+      under(key, report)(issue)
+    })
+  }
+  return complete
+}
+
+/** An object without what is wrong at its optional keys. Null is how some servers say that there is nothing. */
+export const withoutWrong = (value: Json, optional: Checks, report: Report): Json => {
+  let copy: Record<string, unknown> | undefined
+  for (const [key, check] of optional) {
+    const found = value[key]
+    if (found === undefined) continue
+    const kept = found === null ? undefined : check(found, under(key, report))
+    if (kept === found) continue
+    copy ??= { ...value }
+    if (kept === undefined) delete copy[key]
+    else copy[key] = kept
+  }
+  return copy ?? value
+}

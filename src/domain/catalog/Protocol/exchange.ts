@@ -1,0 +1,154 @@
+/**
+ * What a server asks of us, what we ask it besides calls, and what it says unasked.
+ */
+import * as Schema from "effect/Schema"
+import { openStruct } from "../../internal/openStruct.js"
+
+/**
+ * A place the server may work in, as a `file:` URI.
+ *
+ * @since 0.1.0
+ * @category server requests
+ */
+export const Root = openStruct({ uri: Schema.String, name: Schema.optional(Schema.String) }).annotations({
+  identifier: "Root"
+})
+
+/**
+ * @since 0.1.0
+ * @category server requests
+ */
+export type Root = typeof Root.Type
+
+/**
+ * A question for the person: a form to fill in, or a page to open.
+ *
+ * @since 0.1.0
+ * @category server requests
+ */
+export const ElicitRequest = openStruct({
+  mode: Schema.Literal("form", "url"),
+  message: Schema.String,
+  /** What the form asks for, as a JSON Schema of one flat object. */
+  requestedSchema: Schema.optional(Schema.Unknown),
+  /** The page to open. */
+  url: Schema.optional(Schema.String),
+  elicitationId: Schema.optional(Schema.String)
+}).annotations({ identifier: "ElicitRequest" })
+
+/**
+ * @since 0.1.0
+ * @category server requests
+ */
+export type ElicitRequest = typeof ElicitRequest.Type
+
+/**
+ * What the person did: answered, said no, or went away.
+ *
+ * @since 0.1.0
+ * @category server requests
+ */
+export const ElicitResult = openStruct({
+  action: Schema.Literal("accept", "decline", "cancel"),
+  content: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+}).annotations({ identifier: "ElicitResult" })
+
+/**
+ * @since 0.1.0
+ * @category server requests
+ */
+export type ElicitResult = typeof ElicitResult.Type
+
+/**
+ * A wish for a completion by our language model.
+ *
+ * @since 0.1.0
+ * @category server requests
+ */
+export const SampleRequest = openStruct({
+  messages: Schema.Array(Schema.Unknown),
+  maxTokens: Schema.Finite,
+  systemPrompt: Schema.optional(Schema.String)
+}).annotations({ identifier: "SampleRequest" })
+
+/**
+ * @since 0.1.0
+ * @category server requests
+ */
+export type SampleRequest = typeof SampleRequest.Type
+
+/**
+ * @since 0.1.0
+ * @category server requests
+ */
+export const SampleResult = openStruct({
+  role: Schema.Literal("user", "assistant"),
+  content: Schema.Unknown,
+  model: Schema.String,
+  stopReason: Schema.optional(Schema.String)
+}).annotations({ identifier: "SampleResult" })
+
+/**
+ * @since 0.1.0
+ * @category server requests
+ */
+export type SampleResult = typeof SampleResult.Type
+
+/**
+ * Asks for suggestions for one value of a prompt or a resource template.
+ *
+ * @since 0.1.0
+ * @category requests
+ */
+export const CompleteRequest = openStruct({
+  ref: Schema.Union(
+    openStruct({ type: Schema.Literal("ref/prompt"), name: Schema.String }),
+    openStruct({ type: Schema.Literal("ref/resource"), uri: Schema.String })
+  ),
+  argument: Schema.Struct({ name: Schema.String, value: Schema.String }),
+  context: Schema.optional(
+    openStruct({ arguments: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.String })) })
+  )
+}).annotations({ identifier: "CompleteRequest" })
+
+/**
+ * @since 0.1.0
+ * @category requests
+ */
+export type CompleteRequest = typeof CompleteRequest.Type
+
+/**
+ * How urgent a log message of a server is, least first.
+ *
+ * @since 0.1.0
+ * @category logs
+ */
+export const LogLevel = Schema.Literal("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+/**
+ * @since 0.1.0
+ * @category logs
+ */
+export type LogLevel = typeof LogLevel.Type
+
+/**
+ * One line that a server wrote, without secrets.
+ *
+ * @since 0.1.0
+ * @category logs
+ */
+export const LogLine = Schema.Struct({
+  /** Epoch milliseconds. */
+  at: Schema.Finite,
+  /** `stderr` and `stdout` (a line that is no message) of its process, or `server`: sent over the protocol. */
+  source: Schema.Literal("stderr", "stdout", "server"),
+  level: Schema.optional(LogLevel),
+  logger: Schema.optional(Schema.String),
+  text: Schema.String
+}).annotations({ identifier: "LogLine" })
+
+/**
+ * @since 0.1.0
+ * @category logs
+ */
+export type LogLine = typeof LogLine.Type

@@ -1,0 +1,79 @@
+/**
+ * A whole configuration file: servers under any of the three keys that clients use, and what applies to all of them. A host's
+ * file has keys of its own, which are none of our business.
+ *
+ * @since 0.1.0
+ */
+import * as JSONSchema from "effect/JSONSchema"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
+import { openStruct } from "../internal/openStruct.js"
+import * as Input from "./ServerConfig/Input.js"
+
+const Servers = Schema.Record({ key: Schema.String, value: Schema.Union(Input.Local, Input.Remote, Input.Switch) })
+
+const ToolGlobs = Schema.Record({ key: Schema.String, value: Schema.Boolean })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const ConfigDocument = openStruct({
+  $schema: Input.key(Schema.String, "The URL or path of this schema, for editors."),
+  mcp: Input.key(Servers, "Servers by name."),
+  mcpServers: Input.key(Servers, 'Servers by name; another spelling of "mcp".'),
+  servers: Input.key(Servers, 'Servers by name; another spelling of "mcp".'),
+  tools: Input.key(
+    ToolGlobs,
+    "Patterns for public tool names (server_tool): true shows a tool, false hides it; the last match wins."
+  ),
+  agent: Input.key(
+    Schema.Record({
+      key: Schema.String,
+      value: openStruct({
+        tools: Input.key(ToolGlobs, "Patterns for public tool names (server_tool), applied after all others.")
+      })
+    }),
+    "Settings of individual agents, by name."
+  ),
+  guard: Input.key(
+    Schema.Boolean,
+    "Whether a guard process ends the servers if the supervisor is killed. Read when the supervisor starts. Default true."
+  ),
+  permission: Input.key(Schema.Unknown, "Reserved for permission rules. It has no effect yet."),
+  maxServers: Input.key(
+    Schema.Int.pipe(Schema.between(1, 10_000)),
+    "Maximum number of servers that are used of one file, in the order of the file; the rest is left out and reported. The value of the highest trusted layer applies to every file. Of servers that are not trusted, at most 200 in all project files together are used. Default 1000"
+  ),
+  experimental: Input.key(
+    openStruct({ mcp_timeout: Input.key(Input.Millis, 'The "timeout" of servers that do not set one.') }),
+    "Experimental settings."
+  )
+})
+
+/**
+ * The document as JSON Schema, so that editors complete and check config files.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const jsonSchema = (): object =>
+  tidy({ title: "mcp-supervisor configuration", ...JSONSchema.make(ConfigDocument) })
+
+/** Without the parts that say nothing. */
+const tidy = <A>(node: A): A => {
+  if (Array.isArray(node)) return node.map(tidy) as A
+  if (!Predicate.isRecord(node)) return node
+  const entries = Object.entries(node).filter(([key, value]) => !saysNothing(key, value))
+  return Object.fromEntries(entries.map(([key, value]) => [key, tidy(value)])) as A
+}
+
+const nothing: ReadonlySet<string> = new Set([
+  "required []",
+  "properties {}",
+  '$id "/schemas/unknown"',
+  'title "unknown"',
+  'title "nonEmptyString"'
+])
+
+const saysNothing = (key: string, value: unknown): boolean => nothing.has(`${key} ${JSON.stringify(value)}`)

@@ -1,0 +1,80 @@
+import * as ServerStatus from "../ServerStatus.js"
+import type { ListKind } from "../../catalog/Protocol.js"
+import { opening, type State, type Timer, timers } from "./State.js"
+import { replacement, type Replacement, status } from "./publicStatus.js"
+
+/**
+ * What is to be done, as data.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Action =
+  /** Ends the link, whatever it is doing, and reports `Released`. */
+  | { readonly _tag: "Close"; readonly generation: number }
+  /** Gives the link no more calls, lets those it has finish, and reports `Drained`. */
+  | { readonly _tag: "Drain"; readonly generation: number }
+  /** A timer is over: nobody waits for it any more, or it has just fired. */
+  | { readonly _tag: "CancelTimer"; readonly timer: number }
+  | { readonly _tag: "ScheduleTimer"; readonly timer: Timer }
+  /** Begins an attempt. */
+  | { readonly _tag: "Open"; readonly generation: number }
+  /** Fetches one list of the serving link again. */
+  | { readonly _tag: "RefreshCatalog"; readonly generation: number; readonly list: ListKind }
+  | {
+      readonly _tag: "PublishStatus"
+      readonly from: ServerStatus.ServerStatus
+      readonly to: ServerStatus.ServerStatus
+    }
+  | { readonly _tag: "PublishReplacement"; readonly replacement: Replacement | undefined }
+
+/** What has to be done about links and timers to get from one state to the other. */
+export const workBetween = (before: State, after: State): ReadonlyArray<Action> => [
+  ...closes(before, after),
+  ...drains(before, after),
+  ...timerChanges(before, after),
+  ...opens(before, after)
+]
+
+/** What the world has to be told. */
+export const newsBetween = (before: State, after: State): ReadonlyArray<Action> => {
+  const news: Array<Action> = []
+  // that a server is gone is no status of it
+  if (after.phase._tag === "Removed") return news
+  const from = status(before)
+  const to = status(after)
+  if (!ServerStatus.equals(from, to)) news.push({ _tag: "PublishStatus", from, to })
+  const now = replacement(after)
+  if (!sameReplacement(replacement(before), now)) news.push({ _tag: "PublishReplacement", replacement: now })
+  return news
+}
+
+const closes = (before: State, after: State): ReadonlyArray<Action> =>
+  after.closing
+    .filter((generation) => !before.closing.includes(generation))
+    .map((generation) => ({ _tag: "Close", generation }))
+
+const drains = (before: State, { draining }: State): ReadonlyArray<Action> =>
+  draining === undefined || draining.generation === before.draining?.generation
+    ? []
+    : [{ _tag: "Drain", generation: draining.generation }]
+
+const opens = (before: State, after: State): ReadonlyArray<Action> => {
+  const generation = opening(after)
+  return generation === undefined || generation === opening(before) ? [] : [{ _tag: "Open", generation }]
+}
+
+const timerChanges = (before: State, after: State): ReadonlyArray<Action> => {
+  const old = timers(before)
+  const now = timers(after)
+  const gone = old.filter((timer) => !now.some(({ id }) => id === timer.id))
+  const added = now.filter((timer) => !old.some(({ id }) => id === timer.id))
+  return [
+    ...gone.map(({ id }): Action => ({ _tag: "CancelTimer", timer: id })),
+    ...added.map((timer): Action => ({ _tag: "ScheduleTimer", timer }))
+  ]
+}
+
+/** An attempt fails once: with the same failure it is also tried again at the same time. */
+const sameReplacement = (a: Replacement | undefined, b: Replacement | undefined): boolean =>
+  a?.generation === b?.generation && a?.error === b?.error

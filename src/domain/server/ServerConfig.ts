@@ -1,0 +1,153 @@
+/**
+ * One server's settings: as people write them ({@link Input}, both spellings) and in the one form everything works with
+ * ({@link ServerConfig}).
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { defined } from "../internal/defined.js"
+import type { InvalidConfig } from "../Errors/commandErrors.js"
+import * as Failure from "./Failure.js"
+import type * as Lifecycle from "./Lifecycle.js"
+import * as Secrets from "../Secrets.js"
+import { defaults } from "./ServerConfig/defaults.js"
+import type * as InputSchema from "./ServerConfig/Input.js"
+import { Local, Remote, ServerConfig } from "./ServerConfig/model.js"
+
+export { decode, type Decoded, decodeDefaults } from "./ServerConfig/decode.js"
+export { Local, OAuthSettings, Remote, ServerConfig } from "./ServerConfig/model.js"
+
+/**
+ * An entry as people write it. Texts that hold a secret may be given redacted.
+ *
+ * @since 0.1.0
+ * @category inputs
+ */
+export type Input =
+  | typeof InputSchema.Local.Encoded
+  | typeof InputSchema.Remote.Encoded
+  | typeof InputSchema.Switch.Encoded
+
+/**
+ * Settings for all servers that do not say otherwise.
+ *
+ * @since 0.1.0
+ * @category inputs
+ */
+export type Defaults = typeof InputSchema.Defaults.Encoded
+
+/**
+ * Whether two configs mean the same.
+ *
+ * @since 0.1.0
+ * @category comparing
+ */
+export const equals: (a: ServerConfig, b: ServerConfig) => boolean = Schema.equivalence(ServerConfig)
+
+/**
+ * What a change of config asks for: nothing, new settings for the link there is, a new link, or a new link without falling
+ * back to the old one, because it is another server or we are somebody else to it.
+ *
+ * @since 0.1.0
+ * @category comparing
+ */
+export const compare = (before: ServerConfig, after: ServerConfig): "none" | "settings" | "link" | "identity" => {
+  if (equals(before, after)) return "none"
+  if (before._tag === "Remote" && after._tag === "Remote") {
+    if (!sameIdentity(before, after)) return "identity"
+    return sameRemoteLink(before, after) ? "settings" : "link"
+  }
+  if (before._tag === "Local" && after._tag === "Local") return sameLocalLink(before, after) ? "settings" : "link"
+  return "identity"
+}
+
+const sameIdentity = Schema.equivalence(Remote.pick("url", "headers", "oauth"))
+const sameRemoteLink = Schema.equivalence(Remote.pick("transport", "caFile", "protocol", "privateNetwork"))
+const sameLocalLink = Schema.equivalence(Local.pick("command", "args", "environment", "inheritEnv", "cwd", "protocol"))
+
+/**
+ * The part of a config that decides about the server's life.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toSettings = (
+  server: string,
+  config: ServerConfig,
+  options?: {
+    /** Whether the file that declares the server may start it. Defaults to true. */
+    readonly trusted?: boolean | undefined
+  }
+): Lifecycle.Settings => {
+  const disabled = options?.trusted === false ? ("trust" as const) : config.enabled ? undefined : ("config" as const)
+  return {
+    server,
+    restart: config.restart,
+    lazy: config.lazy,
+    replace: config.replace,
+    // a call that shows progress may take its time, unless the new link has to wait for it
+    drain: config.replace === "overlap" ? config.timeout.total : config.timeout.call,
+    ...defined({ disabled })
+  }
+}
+
+/**
+ * The settings of a server whose config cannot be used: it is shown as failed, or as disabled if it is that, too, and never
+ * opened.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toInvalidSettings = (server: string, error: InvalidConfig): Lifecycle.Settings => ({
+  server,
+  restart: defaults.restart,
+  lazy: false,
+  replace: "overlap",
+  drain: defaults.timeout.call,
+  invalid: Failure.fromError(error),
+  ...defined({ disabled: error.disabled === true ? ("config" as const) : undefined })
+})
+
+/**
+ * Whether a login can be of use: not where it is switched off, nor where the config says itself what to send as
+ * `Authorization`, by a header or in the URL.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const allowsLogin = (config: ServerConfig): boolean => {
+  if (config._tag === "Local" || config.oauth === false) return false
+  const url = Secrets.reveal(config.url)
+  const { password, username } = URL.canParse(url) ? new URL(url) : { password: "", username: "" }
+  const names = Object.keys(config.headers).map((name) => name.toLowerCase())
+  return `${username}${password}` === "" && !names.includes("authorization")
+}
+
+/**
+ * Everything in a config that must not be shown: every environment value, header and client secret, whatever was given
+ * redacted, credentials in the URL, and the values of command line flags that are named like one.
+ *
+ * @since 0.1.0
+ * @category secrets
+ */
+export const secrets = (config: ServerConfig): Secrets.Secrets =>
+  Secrets.make([...config.secrets, ...(config._tag === "Local" ? localSecrets(config) : remoteSecrets(config))])
+
+const localSecrets = ({ args, command, environment }: Local): ReadonlyArray<Secrets.Text> => [
+  ...Object.values(environment),
+  ...Secrets.ofArguments([command, ...args])
+]
+
+const remoteSecrets = ({ headers, oauth, url }: Remote): ReadonlyArray<Secrets.Text> => [
+  ...Object.values(headers),
+  ...ofText(url),
+  ...(oauth === false
+    ? []
+    : Object.values(oauth).flatMap((value) =>
+        typeof value === "number" || typeof value === "boolean" ? [] : ofText(value)
+      ))
+]
+
+/** A redacted text is secret as a whole, a plain URL in its credentials. */
+const ofText = (text: Secrets.Text): ReadonlyArray<Secrets.Text> =>
+  typeof text === "string" ? [...Secrets.ofUrl(text)] : [text]

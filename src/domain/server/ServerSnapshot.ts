@@ -1,0 +1,63 @@
+/**
+ * Everything there is to say about one server at one moment.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { Diagnostic } from "../Diagnostic.js"
+import { ServerInfo, Transport } from "../catalog/Protocol.js"
+import { ServerStatus } from "./ServerStatus.js"
+
+/**
+ * Where a server comes from: a configuration, or `add` while running.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const Origin = Schema.Literal("config", "dynamic")
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Origin = typeof Origin.Type
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const ServerSnapshot = Schema.Struct({
+  name: Schema.String,
+  origin: Origin,
+  status: ServerStatus,
+  /** Of the connection; of a local server always known. */
+  transport: Schema.optional(Transport),
+  /** Number of the newest attempt to connect; 0 before the first. */
+  generation: Schema.Finite,
+  /** How often it was restarted without anybody asking for it. */
+  restarts: Schema.Finite,
+  /** The process of a local server, while it is connected. */
+  pid: Schema.optional(Schema.Finite),
+  serverInfo: Schema.optional(ServerInfo),
+  protocolVersion: Schema.optional(Schema.String),
+  instructions: Schema.optional(Schema.String),
+  /** What it lists, before filters. */
+  tools: Schema.Finite,
+  resources: Schema.Finite,
+  prompts: Schema.Finite,
+  /** How the replacement by its new config goes, while the old connection still serves. */
+  replacement: Schema.optional(
+    Schema.Struct({
+      generation: Schema.Finite,
+      error: Schema.optional(Schema.String),
+      retryAt: Schema.optional(Schema.Finite)
+    })
+  ),
+  diagnostics: Schema.Array(Diagnostic)
+}).annotations({ identifier: "ServerSnapshot" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ServerSnapshot = typeof ServerSnapshot.Type

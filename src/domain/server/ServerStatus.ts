@@ -1,0 +1,195 @@
+/**
+ * What can be said of a server at any moment. Statuses are plain objects that `status` tells apart; instants are epoch
+ * milliseconds.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { Era, Push, ServerInfo, Transport } from "../catalog/Protocol.js"
+
+/**
+ * How far an attempt to connect has come.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export const AttemptPhase = Schema.Literal("spawn", "handshake", "discover")
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type AttemptPhase = typeof AttemptPhase.Type
+
+/**
+ * An attempt is under way.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Connecting = Schema.Struct({
+  status: Schema.Literal("connecting"),
+  /** One more than the failures in a row. */
+  attempt: Schema.Finite,
+  since: Schema.Finite,
+  phase: AttemptPhase
+}).annotations({ identifier: "Connecting" })
+
+/**
+ * Handshake done, catalog fetched, credentials accepted.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Connected = Schema.Struct({
+  status: Schema.Literal("connected"),
+  since: Schema.Finite,
+  transport: Transport,
+  protocolVersion: Schema.String,
+  era: Era,
+  serverInfo: Schema.optional(ServerInfo),
+  instructions: Schema.optional(Schema.String),
+  tools: Schema.Finite,
+  resources: Schema.Finite,
+  prompts: Schema.Finite,
+  push: Push
+}).annotations({ identifier: "Connected" })
+
+/**
+ * A lazy server at rest. Its tools are listed from the cache and the first call starts it.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Idle = Schema.Struct({
+  status: Schema.Literal("idle"),
+  since: Schema.Finite
+}).annotations({ identifier: "Idle" })
+
+/**
+ * Who switched a server off: its config, a command, or missing trust in the file that declares it.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const DisabledBy = Schema.Literal("config", "command", "trust")
+
+/**
+ * @since 0.1.0
+ * @category statuses
+ */
+export type DisabledBy = typeof DisabledBy.Type
+
+/**
+ * Switched off; `hint` says what switches it on.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Disabled = Schema.Struct({
+  status: Schema.Literal("disabled"),
+  by: DisabledBy,
+  hint: Schema.optional(Schema.String)
+}).annotations({ identifier: "Disabled" })
+
+/**
+ * Not connected because of a fault. With `retryAt` it is tried again then; with `gaveUp` it failed too often to go on as
+ * before; with neither, something has to change first.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const Failed = Schema.Struct({
+  status: Schema.Literal("failed"),
+  error: Schema.String,
+  /** The `_tag` of the error. */
+  errorTag: Schema.String,
+  /** Failures in a row. */
+  failures: Schema.Finite,
+  retryAt: Schema.optional(Schema.Finite),
+  gaveUp: Schema.optional(Schema.String),
+  exitCode: Schema.optional(Schema.Finite),
+  signal: Schema.optional(Schema.String),
+  stderr: Schema.optional(Schema.String)
+}).annotations({ identifier: "Failed" })
+
+/**
+ * A person has to log in, or set credentials.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const NeedsAuth = Schema.Struct({
+  status: Schema.Literal("needs_auth"),
+  reason: Schema.String,
+  scope: Schema.optional(Schema.String),
+  hint: Schema.String
+}).annotations({ identifier: "NeedsAuth" })
+
+/**
+ * A person has to register a client with the authorization server.
+ *
+ * @since 0.1.0
+ * @category statuses
+ */
+export const NeedsClientRegistration = Schema.Struct({
+  status: Schema.Literal("needs_client_registration"),
+  error: Schema.String,
+  hint: Schema.String
+}).annotations({ identifier: "NeedsClientRegistration" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export const ServerStatus = Schema.Union(
+  Connecting,
+  Connected,
+  Idle,
+  Disabled,
+  Failed,
+  NeedsAuth,
+  NeedsClientRegistration
+).annotations({ identifier: "ServerStatus" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ServerStatus = typeof ServerStatus.Type
+
+/**
+ * Whether two statuses say the same.
+ *
+ * @since 0.1.0
+ * @category comparing
+ */
+export const equals: (a: ServerStatus, b: ServerStatus) => boolean = Schema.equivalence(ServerStatus)
+
+/**
+ * Whether the status stays as it is until something happens: everything but `connecting`.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isSettled = (status: ServerStatus): boolean => status.status !== "connecting"
+
+/**
+ * What is the matter with a server that is not connected, in a few words: its status, why, and what helps.
+ *
+ * @since 0.1.0
+ * @category describing
+ */
+export const describe = (status: ServerStatus): string => {
+  const why = "error" in status ? status.error : "reason" in status ? status.reason : undefined
+  const next = "hint" in status ? status.hint : undefined
+  return `${status.status}${why === undefined ? "" : `: ${why}`}${next === undefined ? "" : `; ${next}`}`
+}
+
+/**
+ * One kind of status: `StatusOf<"failed">`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StatusOf<Status extends ServerStatus["status"]> = Extract<ServerStatus, { readonly status: Status }>

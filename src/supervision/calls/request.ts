@@ -1,0 +1,247 @@
+/**
+ * One request to one server, whichever connection it has: waits for a usable one, for its turn, sends, and repeats it once
+ * where that can do no harm.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { RequestError } from "../../connection/Session.js"
+import * as Errors from "../../domain/Errors.js"
+import * as Lifecycle from "../../domain/server/Lifecycle.js"
+import type { ServerStatus } from "../../domain/server/ServerStatus.js"
+import { type SupervisorContext, monotonic } from "../SupervisorContext.js"
+import * as Link from "../actor/Link.js"
+import type { ServerActor } from "../actor/ServerActor.js"
+
+export interface Ask<A, E> {
+  /** Monotonic milliseconds. */
+  readonly started: number
+  /** Milliseconds it may take in all. */
+  readonly total: number
+  /** Milliseconds it may wait for a usable connection. */
+  readonly waitForReady: number
+  /** Why it must not be sent after all, asked when there is a connection. */
+  readonly refusal: () => E | undefined
+  readonly send: (link: Link.Link, remaining: number) => Effect.Effect<A, RequestError>
+  /** Whether it may be repeated at all. */
+  readonly isRepeatable: boolean
+  /** Whether it may be repeated even if it was executed. */
+  readonly isSafe: () => boolean
+}
+
+type Unready = Errors.ServerUnavailable | Errors.ServerNotFound | Errors.SupervisorClosed | Errors.CallTimeout
+
+export const request = <A, E>(
+  context: SupervisorContext,
+  actor: ServerActor,
+  ask: Ask<A, E>
+): Effect.Effect<A, Failure<E>> => attempt(context, actor, ask, first)
+
+/** What was tried before. */
+interface Tried {
+  /** Only a connection newer than this will do. */
+  readonly after: number
+  /** A try was sent, and what became of it is not known. */
+  readonly lost: Errors.OutcomeUnknown | undefined
+  /** A try was not sent. */
+  readonly isUnsent: boolean
+}
+
+const first: Tried = { after: 0, lost: undefined, isUnsent: false }
+
+type Failure<E> = E | RequestError | Unready | Errors.Overloaded
+
+const attempt = <A, E>(
+  context: SupervisorContext,
+  actor: ServerActor,
+  ask: Ask<A, E>,
+  tried: Tried
+): Effect.Effect<A, Failure<E>> =>
+  Effect.flatMap(readyLink(context, actor, tried.after, ask), (link) => {
+    const refusal = ask.refusal()
+    if (refusal !== undefined) return Effect.fail(refusal)
+    return Effect.catchAll(inTurn(context, actor, ask, link), (error) => {
+      if (error._tag === "Changed") return attempt(context, actor, ask, tried)
+      return recover(context, actor, ask, link, error, tried)
+    })
+  })
+
+// --- a connection ---------------------------------------------------------------------------------------------------
+
+export const usable = (actor: ServerActor, after: number): Link.Link | undefined => {
+  const link = actor.link()
+  return link !== undefined && link.generation > after && !link.isRetired && !link.isCondemned ? link : undefined
+}
+
+/** Waits for a usable connection, as long as it can be expected and is wanted. */
+const readyLink = (
+  context: SupervisorContext,
+  actor: ServerActor,
+  after: number,
+  ask: Pick<Ask<never, never>, "started" | "total" | "waitForReady">
+): Effect.Effect<Link.Link, Unready> => {
+  const link = usable(actor, after)
+  return link === undefined ? awaitLink(context, actor, after, ask) : Effect.succeed(link)
+}
+
+export const awaitLink = (
+  context: SupervisorContext,
+  actor: ServerActor,
+  after: number,
+  ask: Pick<Ask<never, never>, "started" | "total" | "waitForReady">
+): Effect.Effect<Link.Link, Unready> =>
+  Effect.suspend(() => {
+    const server = actor.name
+    const remaining = ask.total - (monotonic(context.clock) - ask.started)
+    const until = context.clock.unsafeCurrentTimeMillis() + ask.waitForReady
+    const outlook = (
+      state: Lifecycle.State
+    ): { readonly link: Link.Link } | { readonly status: ServerStatus } | undefined => {
+      const link = usable(actor, after)
+      if (link !== undefined) return { link }
+      const status = Lifecycle.status(state)
+      actor.demand()
+      return isPromising(status, until) ? undefined : { status }
+    }
+    return actor.until(outlook).pipe(
+      Effect.catchAll(() => Effect.fail(context.goneError(server))),
+      Effect.flatMap((found) =>
+        "link" in found
+          ? Effect.succeed(found.link)
+          : Effect.fail(new Errors.ServerUnavailable({ server, status: found.status }))
+      ),
+      Effect.timeoutFail({
+        duration: Math.max(0, Math.min(ask.waitForReady, remaining)),
+        onTimeout: () =>
+          remaining < ask.waitForReady
+            ? new Errors.CallTimeout({ server, which: "total", sent: false, after: ask.total })
+            : new Errors.ServerUnavailable({ server, status: Lifecycle.status(actor.state.get()) })
+      })
+    )
+  })
+
+/** Whether a server in this status may be usable before that time. */
+const isPromising = (status: ServerStatus, until: number): boolean => {
+  switch (status.status) {
+    case "connecting":
+    case "idle":
+    // what is connected and of no use is about to be lost
+    case "connected":
+      return true
+    case "failed":
+      return status.retryAt !== undefined && status.retryAt <= until
+    default:
+      return false
+  }
+}
+
+// --- its turn -------------------------------------------------------------------------------------------------------
+
+/** The connection was replaced while the request waited for its turn. */
+interface Changed {
+  readonly _tag: "Changed"
+}
+
+const changed: Changed = { _tag: "Changed" }
+
+const inTurn = <A, E>(
+  context: SupervisorContext,
+  actor: ServerActor,
+  ask: Ask<A, E>,
+  link: Link.Link
+): Effect.Effect<A, RequestError | Errors.Overloaded | Changed> => {
+  const { gate, metrics } = actor
+  const remaining = () => ask.total - (monotonic(context.clock) - ask.started)
+  return Effect.uninterruptibleMask((restore) => {
+    const inside = (): Effect.Effect<A, RequestError | Changed> => {
+      const left = remaining()
+      const isChanged = usable(actor, 0) !== link
+      if (isChanged || left <= 0) {
+        gate.leave()
+        return Effect.fail(isChanged ? changed : outOfTime(actor, ask))
+      }
+      Link.enter(link)
+      metrics.inFlight(1)
+      return Effect.onExit(restore(ask.send(link, left)), (exit) =>
+        Effect.sync(() => {
+          gate.leave()
+          Link.leave(link, isAnswered(exit))
+          metrics.inFlight(-1)
+        })
+      )
+    }
+    if (gate.tryEnter()) return inside()
+    metrics.queued(gate.waiting() + 1)
+    const counted = Effect.sync(() => metrics.queued(gate.waiting()))
+    return gate.enter(Math.max(0, remaining()), restore).pipe(
+      Effect.ensuring(counted),
+      Effect.flatMap((place): Effect.Effect<A, RequestError | Errors.Overloaded | Changed> => {
+        if (place === "in") return inside()
+        return Effect.fail(
+          place === "late"
+            ? outOfTime(actor, ask)
+            : new Errors.Overloaded({ server: actor.name, queued: gate.waiting() })
+        )
+      })
+    )
+  })
+}
+
+/** An error of the server is as good a sign of life as a result. */
+const isAnswered = (exit: Exit.Exit<unknown, RequestError>): boolean =>
+  Exit.isSuccess(exit) || (exit.cause._tag === "Fail" && answers.has(exit.cause.error._tag))
+
+const answers = new Set(["ProtocolError", "InvalidResult", "RateLimited"])
+
+const outOfTime = (actor: ServerActor, { total }: { readonly total: number }) =>
+  new Errors.CallTimeout({ server: actor.name, which: "total", sent: false, after: total })
+
+// --- when it goes wrong ---------------------------------------------------------------------------------------------
+
+/**
+ * Whatever the request, a connection that failed it is looked at. Then it is sent once more if it was not sent, or was sent and
+ * may be repeated; each of the two once at most.
+ */
+const recover = <A, E>(
+  context: SupervisorContext,
+  actor: ServerActor,
+  ask: Ask<A, E>,
+  link: Link.Link,
+  error: RequestError | Errors.Overloaded,
+  tried: Tried
+): Effect.Effect<A, Failure<E>> => {
+  const remaining = ask.total - (monotonic(context.clock) - ask.started)
+  /** Whether the connection is over. Whoever has no time to wait for the answer is told what went wrong. */
+  const isOver = Effect.timeoutFail(actor.isOver(link), { duration: Math.max(0, remaining), onTimeout: () => error })
+  switch (error._tag) {
+    case "CallTimeout": {
+      const timeout = error.which === "total" ? new Errors.CallTimeout({ ...error, after: ask.total }) : error
+      return error.sent ? Effect.zipRight(actor.suspect(link), Effect.fail(timeout)) : Effect.fail(timeout)
+    }
+    case "OutcomeUnknown":
+      if (tried.lost !== undefined || !ask.isSafe()) return Effect.zipRight(actor.suspect(link), Effect.fail(error))
+      return Effect.flatMap(isOver, (isOver) => {
+        const after = isOver ? link.generation : tried.after
+        const again = attempt(context, actor, ask, { ...tried, after, lost: error })
+        return Effect.mapError(again, (second) => (saysMore(second) ? second : outlived(error, second)))
+      })
+    case "NotSent":
+      if (tried.isUnsent || !ask.isRepeatable) return Effect.zipRight(actor.suspect(link), Effect.fail(error))
+      return Effect.flatMap(isOver, (isOver) =>
+        // what a living server refuses to take, it would refuse again
+        isOver ? attempt(context, actor, ask, { ...tried, after: link.generation, isUnsent: true }) : Effect.fail(error)
+      )
+    default:
+      return Effect.fail(error)
+  }
+}
+
+/** Whether it came from the server, or says itself that the call may have been executed. */
+const saysMore = (error: unknown): boolean =>
+  error instanceof Errors.OutcomeUnknown ||
+  error instanceof Errors.ProtocolError ||
+  error instanceof Errors.InvalidResult ||
+  error instanceof Errors.RateLimited
+
+/** That the first try may have been executed is worth more than why there was no second. */
+const outlived = (first: Errors.OutcomeUnknown, second: unknown): Errors.OutcomeUnknown | Errors.CallTimeout =>
+  second instanceof Errors.CallTimeout ? new Errors.CallTimeout({ ...second, sent: true }) : first

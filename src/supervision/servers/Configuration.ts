@@ -1,0 +1,227 @@
+/**
+ * The set of servers, and how it changes: by a new configuration as a whole, or one by one while running.
+ */
+import * as Arr from "effect/Array"
+import * as Effect from "effect/Effect"
+import * as Catalog from "../../domain/catalog/Catalog.js"
+import { InvalidConfig, ServerExists } from "../../domain/Errors.js"
+import type { Plan } from "../../domain/server/Plan.js"
+import * as ServerName from "../../domain/server/ServerName.js"
+import type { Actors } from "./Actors.js"
+import { type Definition, isInactive } from "./Definition.js"
+import type { SupervisorContext } from "../SupervisorContext.js"
+import type { Message } from "../actor/Inbox.js"
+import { cachedListingsOf, load } from "../catalog/cachedListings.js"
+import type { Desired, Shape } from "../model.js"
+import * as Reconciler from "./Reconciler.js"
+import type { Member, ServerRegistry } from "./ServerRegistry.js"
+
+export interface Configuration extends Pick<Shape, "add" | "remove" | "plan" | "reconcile"> {
+  /** Starts what is configured first. */
+  readonly begin: Effect.Effect<void>
+}
+
+export const make = (
+  context: SupervisorContext,
+  registry: ServerRegistry,
+  actors: Actors,
+  first: Reconciler.Wanted
+): Effect.Effect<Configuration> =>
+  Effect.map(Effect.makeSemaphore(1), (applying) => {
+    const { events } = context
+    let wanted = first
+    let told: Reconciler.Wanted["diagnostics"] = []
+
+    /** What is said about no server in particular. */
+    const tell = () => {
+      const known = new Set(told.map(({ message }) => message))
+      told = wanted.diagnostics
+      for (const diagnostic of told)
+        if (!known.has(diagnostic.message)) events.publish({ type: "Diagnostic", diagnostic })
+    }
+
+    const running = registry.definitions
+
+    /** Puts the servers in their order, names and filters in force, and starts what is new. */
+    const arrange = (names: Iterable<string>, added: ReadonlyArray<Member>): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const fresh = new Map(added.map((member) => [member.name, member]))
+        registry.set(
+          [...names].flatMap((name) => fresh.get(name) ?? registry.get(name) ?? registry.inactive(name) ?? []),
+          wanted
+        )
+        // in steps, between which a scheduler may let the event loop turn: an actor runs as far as it can when it is started
+        return Effect.forEach(added, (member) => Effect.sync(() => actors.start(member)), { discard: true })
+      })
+
+    /** One change at a time, and each as a whole. */
+    const exclusively = <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+      applying.withPermits(1)(Effect.uninterruptible(change))
+
+    /** Only what has an actor takes time, and a fiber. */
+    const createAll = (definitions: ReadonlyArray<Definition>) =>
+      Effect.gen(function* () {
+        const active = definitions.filter((definition) => !isInactive(definition))
+        const created = yield* Effect.forEach(active, actors.create, { concurrency: "unbounded" })
+        const byName = new Map<string, Member>(created.map((member) => [member.name, member]))
+        return definitions.map((definition): Member => byName.get(definition.name) ?? definition)
+      })
+
+    // --- as a whole -------------------------------------------------------------------------------------------------
+
+    /** The public names of tools before and after, as far as they are known. */
+    const toolsOf = (changes: Reconciler.Changes, next: Reconciler.Wanted) =>
+      Effect.gen(function* () {
+        const after = Reconciler.apply(running(), changes)
+        const others = new Set(changes.change.filter(isOther).map(({ definition }) => definition.name))
+        const sources = yield* Effect.forEach(
+          Array.from(after.values()).filter((definition) => !isInactive(definition)),
+          (definition) =>
+            Effect.map(foreseen(definition, others.has(definition.name)), (listings) => {
+              if (listings === undefined) return []
+              return [{ server: definition.name, listings, tools: definition.config?.tools ?? {} }]
+            }),
+          { concurrency: "unbounded" }
+        )
+        const merge = Catalog.merger({ configured: after.keys(), global: next.tools })
+        const now = new Set(registry.catalog.current.get().tools.map(({ name }) => name))
+        const then = new Set(merge(sources.flat(), 0).catalog.tools.map(({ name }) => name))
+        return {
+          appear: [...then].filter((name) => !now.has(name)),
+          vanish: [...now].filter((name) => !then.has(name))
+        }
+      })
+
+    /** What a server will list, if it comes up as it is known. */
+    const foreseen = (definition: Definition, isOther: boolean) =>
+      Effect.suspend(() => {
+        const { config, name } = definition
+        if (config === undefined) return Effect.succeed(undefined)
+        const actor = registry.get(name)
+        if (actor?.state.get().intent === "down") return Effect.succeed(undefined)
+        const known = isOther ? undefined : actor?.known()
+        return known === undefined ? load(context, name, config) : Effect.succeed(known)
+      })
+
+    /** Gives a server another definition. One that was inactive and stays so needs no actor for that. */
+    const apply = (definition: Definition, message: Omit<Message, "definition"> = {}): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (staysInactive(definition)) return Effect.sync(() => registry.redefine(definition))
+        return Effect.flatMap(
+          actors.find(definition.name),
+          (actor) => actor?.tell({ ...message, definition }) ?? Effect.void
+        )
+      })
+
+    /** At the same time where actors are told; what needs none gets no fiber either. */
+    const forAll = <A>(
+      all: ReadonlyArray<A>,
+      definitionOf: (each: A) => Definition,
+      f: (each: A) => Effect.Effect<void>
+    ) => {
+      const [told, quiet] = Arr.partition(all, (each) => staysInactive(definitionOf(each)))
+      return Effect.zipRight(
+        Effect.forEach(quiet, (each) => f(each), { discard: true }),
+        Effect.forEach(told, (each) => f(each), { concurrency: "unbounded", discard: true })
+      )
+    }
+
+    const staysInactive = (definition: Definition) =>
+      registry.inactive(definition.name) !== undefined && isInactive(definition)
+
+    /** What servers listed in an earlier run, by name. */
+    const keptOfAll = (definitions: ReadonlyArray<Definition>) =>
+      Effect.map(
+        Effect.forEach(
+          definitions.filter((definition) => !staysInactive(definition)),
+          (definition) => Effect.map(cachedListingsOf(context, definition), (kept) => [definition.name, kept] as const),
+          { concurrency: "unbounded" }
+        ),
+        (kept) => new Map(kept)
+      )
+
+    const plan = (desired: Desired): Effect.Effect<Plan, InvalidConfig> =>
+      Effect.gen(function* () {
+        const next = yield* Reconciler.resolveInSteps(desired)
+        const changes = Reconciler.compare(running(), next)
+        return Reconciler.toPlan(changes, yield* toolsOf(changes, next))
+      })
+
+    const reconcile = (desired: Desired): Effect.Effect<Plan, InvalidConfig> =>
+      Effect.gen(function* () {
+        const next = yield* Effect.tapError(Reconciler.resolveInSteps(desired), (error) =>
+          Effect.sync(() => events.publish({ type: "ConfigRejected", errors: [error] }))
+        )
+        const changes = Reconciler.compare(running(), next)
+        const plan = Reconciler.toPlan(changes, yield* toolsOf(changes, next))
+        const order = [...Reconciler.apply(running(), changes).keys()]
+        const added = yield* createAll(changes.start)
+        const kept = yield* keptOfAll(changes.change.map(({ definition }) => definition))
+        wanted = next
+        const isUsed = (name: string) => registry.get(name) !== undefined
+        const leaving = changes.stop.filter(isUsed)
+        leaving.forEach(actors.retire)
+        const move = ({ change, definition }: Reconciler.Changes["change"][number]) =>
+          apply(changes.taken.includes(definition.name) ? withTakeover(definition) : definition, {
+            event: { _tag: "ConfigChanged", change, settings: definition.settings },
+            kept: kept.get(definition.name)
+          })
+        yield* forAll(changes.change, ({ definition }) => definition, move)
+        yield* forAll(changes.remarked, (definition) => definition, apply)
+        // one without an actor may have been given one meanwhile, by a command
+        changes.stop.filter((name) => !leaving.includes(name)).forEach(actors.retire)
+        yield* arrange(order, added)
+        tell()
+        events.publish({ type: "ConfigApplied", plan })
+        return plan
+      })
+
+    // --- one by one -------------------------------------------------------------------------------------------------
+
+    const add: Shape["add"] = (name, config) =>
+      Effect.gen(function* () {
+        const issues = ServerName.issues(name)
+        if (issues.length > 0) return yield* new InvalidConfig({ server: name, issues })
+        const definition = yield* Reconciler.define(name, config, wanted.defaults)
+        if (registry.definition(name) !== undefined) return yield* new ServerExists({ server: name })
+        const member = yield* actors.create(definition)
+        registry.add(member)
+        actors.start(member)
+      })
+
+    const remove = (name: string) =>
+      Effect.suspend(() => {
+        if (registry.definition(name) === undefined) return Effect.fail(registry.notFound(name))
+        const actor = registry.get(name)
+        actors.retire(name)
+        registry.remove(name)
+        return Effect.succeed(actor === undefined ? Effect.void : actors.gone(actor))
+      })
+
+    return {
+      begin: Effect.gen(function* () {
+        const added = yield* createAll([...first.definitions.values()])
+        yield* arrange(first.definitions.keys(), added)
+        tell()
+      }),
+      plan,
+      reconcile: (desired) => exclusively(reconcile(desired)),
+      add: (name, config) => exclusively(add(name, config)),
+      remove: (name) => Effect.flatten(exclusively(remove(name)))
+    }
+  })
+
+/** Whether what it listed says nothing about what it will list. */
+const isOther = ({ change }: Reconciler.Changes["change"][number]): boolean => change === "identity"
+
+const withTakeover = (definition: Definition): Definition => ({
+  ...definition,
+  diagnostics: [
+    ...definition.diagnostics,
+    {
+      severity: "warning",
+      code: "name_taken",
+      message: "the configuration has taken over this name from a server that was added while running"
+    }
+  ]
+})

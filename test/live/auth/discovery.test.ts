@@ -1,0 +1,154 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { authServer, person, protectedServer, type Protected, type Switches } from "../support/authServer.js"
+import { entryFor, superviseBoth } from "../support/loggedIn.js"
+import { awaitStatus, live } from "../support/supervised.js"
+
+const logIn = (rs: Protected, oauth: Record<string, unknown> = {}) =>
+  Effect.gen(function* () {
+    const { auth, supervisor } = yield* superviseBoth({
+      servers: { it: yield* entryFor(rs.url, oauth) },
+      openUrl: person().openUrl
+    })
+    yield* supervisor.awaitSettled()
+    return yield* auth.login("it")
+  })
+
+describe.concurrent("where to log in", () => {
+  for (const description of ["named", "path", "root"] as const) {
+    for (const metadata of ["oauth", "oidc"] as const) {
+      live(
+        `pain 42: is found by a description that is ${description}, and metadata for ${metadata}`,
+        Effect.gen(function* () {
+          const as = yield* authServer({ metadata })
+          const rs = yield* protectedServer(as, { description })
+          assert.strictEqual((yield* logIn(rs)).status, "connected")
+          assert.strictEqual(as.asked("/authorize")[0]?.get("resource"), rs.url)
+        })
+      )
+    }
+  }
+
+  for (const status of [401, 403, 404]) {
+    live(
+      `pain 42: is found at the root when the other place answers ${status}`,
+      Effect.gen(function* () {
+        const as = yield* authServer()
+        const rs = yield* protectedServer(as, { description: "root" })
+        rs.switches.elsewhere = status
+        assert.strictEqual((yield* logIn(rs)).status, "connected")
+      })
+    )
+  }
+
+  live(
+    "pain 42: is found although the refusal names a place where nothing is",
+    Effect.gen(function* () {
+      const as = yield* authServer()
+      const rs = yield* protectedServer(as, { description: "named" })
+      rs.switches.isMisled = true
+      assert.strictEqual((yield* logIn(rs)).status, "connected")
+    })
+  )
+
+  live(
+    "pain 42: the address of a server is the same with and without a slash at its end",
+    Effect.gen(function* () {
+      const as = yield* authServer()
+      as.switches.issuer = `${as.url}/`
+      const rs = yield* protectedServer(as)
+      rs.switches.resource = new URL(rs.url).origin
+      assert.strictEqual((yield* logIn(rs)).status, "connected")
+      // as the document spells it
+      assert.strictEqual(as.asked("/authorize")[0]?.get("resource"), new URL(rs.url).origin)
+    })
+  )
+
+  live(
+    "is what the config says where nothing is published",
+    Effect.gen(function* () {
+      const as = yield* authServer({ metadata: "none", registration: "off" })
+      as.clients.set("mine", { clientId: "mine", secret: undefined, redirectUris: undefined })
+      const rs = yield* protectedServer(as, { description: "none" })
+      const oauth = { clientId: "mine", authorizationUrl: `${as.url}/authorize`, tokenUrl: `${as.url}/token` }
+      assert.strictEqual((yield* logIn(rs, oauth)).status, "connected")
+      as.expire()
+    })
+  )
+
+  const refusals: ReadonlyArray<{
+    readonly name: string
+    readonly reason: string
+    readonly as?: (as: Switches) => void
+    readonly rs?: (rs: Protected) => void
+  }> = [
+    {
+      name: "an authorization server that calls itself somebody else",
+      reason: "issuer_mismatch",
+      as: (switches) => {
+        switches.issuer = "https://somebody.else"
+      }
+    },
+    {
+      name: "a server that describes itself under another address",
+      reason: "resource_mismatch",
+      rs: ({ switches }) => {
+        switches.resource = "https://somebody.else/mcp"
+      }
+    }
+  ]
+  for (const { as: change, name, reason, rs: spoil } of refusals) {
+    live(
+      `is not with ${name}: nothing is sent there, and the status says why`,
+      Effect.gen(function* () {
+        const as = yield* authServer()
+        const rs = yield* protectedServer(as)
+        change?.(as.switches)
+        spoil?.(rs)
+        const { auth, supervisor } = yield* superviseBoth({ servers: { it: yield* entryFor(rs.url) } })
+        const status = yield* awaitStatus(supervisor, "it", "failed")
+        assert.strictEqual(status.errorTag, "AuthError")
+        assert.include(status.error, reason)
+        assert.isUndefined(status.retryAt)
+        assert.deepInclude(yield* Effect.flip(auth.login("it")), { _tag: "AuthError", reason })
+        assert.deepStrictEqual(as.asked("/register"), [])
+        assert.deepStrictEqual(as.asked("/authorize"), [])
+      })
+    )
+  }
+
+  live(
+    "an ordinary 401 of a server without any login: needs_auth, and after a try the hint to set a header",
+    Effect.gen(function* () {
+      const as = yield* authServer()
+      const rs = yield* protectedServer(as, { description: "none" })
+      const { auth, supervisor } = yield* superviseBoth({ servers: { it: yield* entryFor(rs.url) } })
+      yield* awaitStatus(supervisor, "it", "needs_auth")
+      assert.deepInclude(yield* Effect.flip(auth.login("it")), { _tag: "AuthError", reason: "no_login" })
+      yield* awaitStatus(supervisor, "it", "needs_auth", ({ hint }) => hint.includes(`"headers"`))
+    })
+  )
+
+  live(
+    "scopes: what is asked for, else what is known; offline_access where it is known",
+    Effect.gen(function* () {
+      const asked = (
+        rsSwitches: Parameters<typeof protectedServer>[1],
+        scopes: ReadonlyArray<string> | undefined,
+        oauth: Record<string, unknown> = {}
+      ) =>
+        Effect.gen(function* () {
+          const as = yield* authServer({ scopes })
+          const rs = yield* protectedServer(as, rsSwitches)
+          yield* logIn(rs, oauth)
+          return as.asked("/authorize")[0]?.get("scope") ?? undefined
+        })
+      const known = ["a", "b"]
+      assert.strictEqual(yield* asked({ scope: "x", scopesSupported: known }, undefined), "x")
+      assert.strictEqual(yield* asked({ scopesSupported: known }, undefined), "a b")
+      assert.isUndefined(yield* asked({}, undefined))
+      assert.strictEqual(yield* asked({ scopesSupported: known }, undefined, { scope: "mine" }), "mine")
+      assert.strictEqual(yield* asked({ scope: "x" }, ["x", "offline_access"]), "x offline_access")
+    })
+  )
+})

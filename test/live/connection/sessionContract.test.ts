@@ -1,0 +1,636 @@
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Schema, Stream, SubscriptionRef } from "effect"
+import * as Connector from "../../../src/connection/Connector.js"
+import * as Session from "../../../src/connection/Session.js"
+import type * as Protocol from "../../../src/domain/catalog/Protocol.js"
+import type * as ServerConfig from "../../../src/domain/server/ServerConfig.js"
+import { type Journal, makeJournal, received, type Told, toldIn } from "../support/contractServers/journal.js"
+import {
+  type Answered,
+  http,
+  raw,
+  root,
+  slowly,
+  stdio,
+  type Subject,
+  subjects,
+  v1Script,
+  v2Script
+} from "../support/contractServers/subjects.js"
+import { pythonIsInstalled } from "../support/exampleServers.js"
+import { connect, eventually, textOf } from "../support/session.js"
+
+/** A session and all that is said in it. */
+interface Conversation {
+  readonly session: Session.Session
+  /** What the server tells about itself. */
+  readonly told: Journal<Told>
+  readonly lines: Journal<Protocol.LogLine>
+  readonly notifications: Journal<Session.Notification>
+}
+
+const converse = (
+  input: ServerConfig.Input,
+  told: Journal<Told>,
+  options: Omit<Connector.ConnectOptions, "server" | "config"> = {}
+) =>
+  Effect.gen(function* () {
+    const lines = makeJournal<Protocol.LogLine>("the log")
+    const notifications = makeJournal<Session.Notification>("the notifications")
+    const onLog = (line: Protocol.LogLine) => {
+      const entry = toldIn(line.text)
+      if (entry !== undefined) told.add(entry)
+    }
+    const session = yield* connect(input, { ...options, onLog })
+    yield* Effect.forkScoped(Stream.runForEach(session.logs, (line) => Effect.sync(() => lines.add(line))))
+    yield* Effect.forkScoped(
+      Stream.runForEach(session.notifications, (notification) => Effect.sync(() => notifications.add(notification)))
+    )
+    return { session, told, lines, notifications } satisfies Conversation
+  })
+
+const makeTold = () => makeJournal<Told>("what the server told")
+
+/** How long a call may be without a sign of life while a slow person is asked, and how long that person takes. */
+const idle = "400 millis"
+const total = "500 millis"
+const thinking = "700 millis"
+
+/** People and a model that answer at once, but for the one question that takes time. */
+const makeHandlers = (
+  asked: Journal<string>,
+  roots: SubscriptionRef.SubscriptionRef<ReadonlyArray<Protocol.Root>>
+) => ({
+  roots: roots.changes,
+  elicit: ({ message }: Protocol.ElicitRequest) =>
+    Effect.sync(() => asked.add("elicit")).pipe(
+      Effect.zipRight(message === slowly ? Effect.sleep(thinking) : Effect.void),
+      Effect.as({ action: "accept" as const, content: { name: "Ada" } })
+    ),
+  sample: () =>
+    Effect.sync(() => asked.add("sample")).pipe(
+      Effect.as({ role: "assistant" as const, content: { type: "text", text: "4" }, model: "a test" })
+    )
+})
+
+class Contact extends Context.Tag("test/Contact")<
+  Contact,
+  Conversation & {
+    readonly input: ServerConfig.Input
+    readonly asked: Journal<string>
+    readonly roots: SubscriptionRef.SubscriptionRef<ReadonlyArray<Protocol.Root>>
+  }
+>() {}
+
+/** One session with everything, which most tests share: to start a server takes most of the time. */
+const contact = ({ start }: Subject) =>
+  Layer.scoped(
+    Contact,
+    Effect.gen(function* () {
+      const told = makeTold()
+      const input = yield* start(told)
+      const asked = makeJournal<string>("what was asked")
+      const roots = yield* SubscriptionRef.make<ReadonlyArray<Protocol.Root>>([{ uri: root }])
+      const conversation = yield* converse(input, told, { handlers: makeHandlers(asked, roots) })
+      return { ...conversation, input, asked, roots }
+    })
+  ).pipe(Layer.provideMerge(Connector.layer()))
+
+const callText = (session: Session.Session, { args, name, text }: Answered) =>
+  Effect.map(session.callTool(name, args), (result) =>
+    assert.include(JSON.stringify(result.content), JSON.stringify(text).slice(1, -1))
+  )
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** The capabilities of ours that a server was told last. */
+const advertised = (era: Protocol.Era, entries: ReadonlyArray<Told>) => {
+  const greeting = entries.findLast(received(era === "legacy" ? "initialize" : "server/discover"))
+  const { _meta: meta, capabilities } = (greeting?.params ?? {}) as {
+    readonly capabilities?: object
+    readonly _meta?: Record<string, object>
+  }
+  const said = capabilities ?? meta?.["io.modelcontextprotocol/clientCapabilities"]
+  assert(said !== undefined, "the server was greeted")
+  return Object.keys(said).sort()
+}
+
+for (const subject of subjects({ python: pythonIsInstalled })) {
+  if (subject.skip === true) continue
+  const { era, features, protocolVersion, transport } = subject
+
+  layer(contact(subject), { excludeTestServices: true, timeout: "30 seconds" })(subject.name, (it) => {
+    it.effect("knows who it talks to, and how", () =>
+      Effect.gen(function* () {
+        const { info } = (yield* Contact).session
+        yield* Schema.validate(Session.Info)(info)
+        assert.strictEqual(info.transport, transport)
+        assert.strictEqual(info.era, era, "pain 61: the era is known")
+        assert.strictEqual(info.protocolVersion, protocolVersion)
+        assert.strictEqual(info.serverInfo?.name, features.serverName)
+        assert.includeMembers(Object.keys(info.capabilities), [...features.capabilities])
+        assert.strictEqual(info.instructions !== undefined, features.instructions === true)
+        assert.strictEqual(info.pid !== undefined, transport === "stdio")
+      })
+    )
+
+    it.effect("pain 23: lists the tools of all pages", () =>
+      Effect.gen(function* () {
+        const { session, told } = yield* Contact
+        const before = told.entries().length
+        const { diagnostics, items } = yield* session.listTools
+        assert.deepStrictEqual(diagnostics, [])
+        const names = items.map(({ name }) => name)
+        assert.strictEqual(new Set(names).size, names.length)
+        assert.includeMembers(names, [...features.tools])
+        if (features.pages === undefined) return
+        yield* told.find(received("tools/list"))
+        yield* eventually(() => told.entries().slice(before).filter(received("tools/list")).length === features.pages)
+      })
+    )
+
+    it.effect("pain 30: lists resources and prompts if there are some, and else asks for none", () =>
+      Effect.gen(function* () {
+        const { session, told } = yield* Contact
+        const resources = yield* session.listResources
+        const templates = yield* session.listResourceTemplates
+        const prompts = yield* session.listPrompts
+        assert.strictEqual(resources.items.length > 0, features.resource !== undefined)
+        assert.strictEqual(prompts.items.length > 0, features.prompt !== undefined)
+        assert.deepStrictEqual([...resources.diagnostics, ...templates.diagnostics, ...prompts.diagnostics], [])
+        const asked = told.entries().filter(({ method }) => /^(resources|prompts)\//.test(method ?? ""))
+        if (features.resource === undefined && features.prompt === undefined) assert.deepStrictEqual(asked, [])
+      })
+    )
+
+    it.effect("calls a tool", () => Effect.flatMap(Contact, ({ session }) => callText(session, features.call)))
+
+    it.effect("makes many calls at once", () =>
+      Effect.gen(function* () {
+        const { session } = yield* Contact
+        yield* Effect.forEach(Array.from({ length: 20 }), () => callText(session, features.call), {
+          concurrency: "unbounded"
+        })
+      })
+    )
+
+    const { failing } = features
+    if (failing !== undefined) {
+      it.effect("gives a tool's own failure as a result", () =>
+        Effect.gen(function* () {
+          const { session } = yield* Contact
+          const result = yield* session.callTool(failing.name, failing.args)
+          assert.isTrue(result.isError)
+          assert.include(textOf(result), failing.text)
+        })
+      )
+    }
+
+    it.effect("says in a typed way that a tool is not there", () =>
+      Effect.gen(function* () {
+        const { session } = yield* Contact
+        const outcome = yield* Effect.either(session.callTool("no_such_tool"))
+        if (features.unknownTool === "isError") {
+          assert(outcome._tag === "Right", JSON.stringify(outcome))
+          assert.isTrue(outcome.right.isError)
+        } else {
+          assert(outcome._tag === "Left", JSON.stringify(outcome))
+          assert(outcome.left._tag === "ProtocolError", JSON.stringify(outcome.left))
+          assert.strictEqual(outcome.left.code, features.unknownTool)
+        }
+      })
+    )
+
+    const { progress } = features
+    if (progress !== undefined) {
+      it.effect("pain 12: reports progress in order and before the call returns", () =>
+        Effect.gen(function* () {
+          const { session, told } = yield* Contact
+          const reports: Array<number> = []
+          const result = yield* session.callTool(progress.name, progress.args, {
+            onProgress: (report) =>
+              Effect.zipRight(
+                Effect.yieldNow(),
+                Effect.sync(() => reports.push(report.progress))
+              )
+          })
+          assert.deepStrictEqual(reports, progress.reports)
+          assert.include(textOf(result), progress.text)
+          if (!features.tells) return
+          const calls = told.entries().filter(received("tools/call"))
+          for (const { params } of calls) assert.nestedProperty(params, "_meta.progressToken")
+        })
+      )
+    }
+
+    const { waiting } = features
+    if (waiting !== undefined) {
+      it.effect("pain 18: an interrupted call is cancelled once, and the session goes on", () =>
+        Effect.gen(function* () {
+          const { session, told } = yield* Contact
+          const before = told.entries().length
+          const since = () => told.entries().slice(before)
+          const fiber = yield* Effect.fork(session.callTool(waiting.name, waiting.args))
+          yield* told.find((entry) =>
+            waiting.witnessed
+              ? entry.event === "waiting"
+              : since().includes(entry) && received("tools/call")(entry) && entry.params?.name === waiting.name
+          )
+          yield* Fiber.interrupt(fiber)
+          if (waiting.witnessed) yield* told.find(({ event }) => event === "aborted")
+          yield* callText(session, features.call)
+          yield* told.find(
+            (entry) =>
+              since().includes(entry) && received("tools/call")(entry) && entry.params?.name === features.call.name
+          )
+          const cancelled = () => since().filter(received("notifications/cancelled"))
+          // over HTTP each message has its own way, and may arrive after the next
+          yield* eventually(() => cancelled().length >= waiting.cancellations)
+          assert.strictEqual(cancelled().length, waiting.cancellations)
+          const call = since().find((entry) => received("tools/call")(entry) && entry.params?.name === waiting.name)
+          for (const { params } of cancelled()) assert.strictEqual(params?.requestId, call?.id)
+        })
+      )
+    }
+
+    const { resource } = features
+    if (resource !== undefined) {
+      it.effect("reads a resource", () =>
+        Effect.gen(function* () {
+          const { contents } = yield* (yield* Contact).session.readResource(resource.uri)
+          assert.strictEqual(contents[0]?.uri, resource.uri)
+          assert.include(contents[0]?.text, resource.text)
+        })
+      )
+    }
+
+    const { prompt } = features
+    if (prompt !== undefined) {
+      it.effect("gets a prompt", () =>
+        Effect.gen(function* () {
+          const { messages } = yield* (yield* Contact).session.getPrompt(prompt.name, prompt.args)
+          assert.include(JSON.stringify(messages), prompt.text)
+        })
+      )
+    }
+
+    const { completion } = features
+    if (completion !== undefined) {
+      it.effect("completes the value of an argument", () =>
+        Effect.gen(function* () {
+          const result = yield* (yield* Contact).session.complete(completion.request)
+          assert.deepStrictEqual(result.completion.values, completion.values)
+        })
+      )
+    }
+
+    const { logging } = features
+    if (logging !== undefined) {
+      it.effect("passes on what the server logs, once it is told from which level on", () =>
+        Effect.gen(function* () {
+          const { lines, session } = yield* Contact
+          yield* session.setLogLevel("debug")
+          yield* session.callTool(logging.name, logging.args)
+          const line = yield* lines.find(({ source, text }) => source === "server" && text.includes(logging.text))
+          assert.isDefined(line.level)
+        })
+      )
+    }
+
+    const { changesTools } = features
+    if (changesTools !== undefined) {
+      it.effect("tells that the list of tools has changed", () =>
+        Effect.gen(function* () {
+          const { notifications, session } = yield* Contact
+          if (transport !== "stdio" || era === "modern") {
+            yield* notifications.find((each) => each._tag === "PushChanged" && each.push === "open")
+          }
+          assert.strictEqual(yield* session.push, "open")
+          yield* session.callTool(changesTools.name, changesTools.args)
+          yield* notifications.find((each) => each._tag === "ListChanged" && each.list === "tools")
+        })
+      )
+    }
+
+    const { updates } = features
+    if (updates !== undefined) {
+      it.effect("tells changes of a resource for as long as somebody reads them", () =>
+        Effect.gen(function* () {
+          const { session, told } = yield* Contact
+          const asks = era === "legacy" ? received("resources/subscribe") : received("subscriptions/listen")
+          const wanted = (entry: Told) => asks(entry) && JSON.stringify(entry.params).includes(updates.uri)
+          const reader = yield* session
+            .subscribeResource(updates.uri)
+            .pipe(Stream.take(1), Stream.runCollect, Effect.fork)
+          const { id } = yield* told.find(wanted)
+          // the server has heard the wish; that it has granted it is known by its next answer
+          yield* session.probe("5 seconds")
+          yield* session.callTool(updates.name, updates.args)
+          assert.deepStrictEqual([...(yield* Fiber.join(reader))], [{ uri: updates.uri }])
+          if (era === "legacy") {
+            yield* told.find((entry) => received("resources/unsubscribe")(entry) && entry.params?.uri === updates.uri)
+          } else if (transport === "stdio") {
+            yield* told.find((entry) => received("notifications/cancelled")(entry) && entry.params?.requestId === id)
+          }
+          assert.strictEqual(told.entries().filter(wanted).length, 1)
+        })
+      )
+    }
+
+    it.effect("pain 61: a probe is answered in both eras", () =>
+      Effect.flatMap(Contact, ({ session }) => session.probe("5 seconds"))
+    )
+
+    const { elicits } = features
+    if (elicits !== undefined) {
+      it.effect("has a person answer what the server wants to know", () =>
+        Effect.gen(function* () {
+          const { asked, session } = yield* Contact
+          yield* callText(session, elicits)
+          assert.include(asked.entries(), "elicit")
+        })
+      )
+    }
+
+    const { elicitsSlowly } = features
+    if (elicitsSlowly !== undefined) {
+      it.effect("lets the clocks of a call stand still while a person is asked", () =>
+        Effect.gen(function* () {
+          const { session } = yield* Contact
+          const { args, name, text } = elicitsSlowly
+          const result = yield* session.callTool(name, args, { idleTimeout: idle, totalTimeout: total })
+          assert.strictEqual(textOf(result), text)
+        })
+      )
+    }
+
+    const { samples } = features
+    if (samples !== undefined) {
+      it.effect("has a model answer what the server wants to know", () =>
+        Effect.gen(function* () {
+          const { asked, session } = yield* Contact
+          yield* callText(session, samples)
+          assert.include(asked.entries(), "sample")
+        })
+      )
+    }
+
+    const { listsRoots } = features
+    if (listsRoots !== undefined) {
+      it.effect("tells the server where it may work", () =>
+        Effect.flatMap(Contact, ({ session }) => callText(session, listsRoots))
+      )
+    }
+
+    if (features.hearsOfRoots === true) {
+      it.effect("tells the server when it may work elsewhere", () =>
+        Effect.gen(function* () {
+          const { roots, told } = yield* Contact
+          yield* SubscriptionRef.set(roots, [{ uri: root }, { uri: `${root}/more` }])
+          yield* told.find(received("notifications/roots/list_changed"))
+        })
+      )
+    }
+
+    const { pings } = features
+    if (pings !== undefined) {
+      it.effect("pain 31: answers a ping of the server while a call runs", () =>
+        Effect.flatMap(Contact, ({ session }) => callText(session, pings))
+      )
+    }
+
+    if (features.tells) {
+      it.effect("pain 31: advertises what it has handlers for", () =>
+        Effect.gen(function* () {
+          const { told } = yield* Contact
+          yield* told.find(received(era === "legacy" ? "initialize" : "server/discover"))
+          assert.deepStrictEqual(advertised(era, told.entries()), ["elicitation", "roots", "sampling"])
+        })
+      )
+    }
+
+    it.effect("pain 31: advertises nothing without handlers; closed, it leaves nothing behind", () =>
+      Effect.gen(function* () {
+        const { input, told: shared } = yield* Contact
+        const told = transport === "stdio" ? makeTold() : shared
+        const before = told.entries().length
+        const since = () => told.entries().slice(before)
+        const session = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { session } = yield* converse(input, told)
+            yield* callText(session, features.call)
+            if (features.tells) {
+              yield* told.find((entry) => since().includes(entry) && received("tools/call")(entry))
+              assert.deepStrictEqual(advertised(era, since()), [])
+            }
+            return session
+          })
+        )
+        assert.strictEqual((yield* session.closed)._tag, "ConnectionClosed")
+        const late = yield* Effect.flip(session.callTool(features.call.name, features.call.args))
+        assert.strictEqual(late._tag, "NotSent")
+        switch (features.farewell) {
+          case "exit":
+            return assert.isFalse(isAlive(session.info.pid!))
+          case "DELETE":
+            return void (yield* told.find((entry) => since().includes(entry) && entry.method === "DELETE"))
+          case "stream":
+            return void (yield* told.find(
+              (entry) => since().includes(entry) && entry.event === "http closed" && entry.method === "GET"
+            ))
+        }
+      })
+    )
+  })
+}
+
+/** A session with a server that is started for it. */
+const meet = (
+  start: Subject["start"],
+  more: Readonly<Record<string, unknown>> = {},
+  options?: Omit<Connector.ConnectOptions, "server" | "config">
+) =>
+  Effect.gen(function* () {
+    const told = makeTold()
+    const input = yield* start(told)
+    return yield* converse({ ...input, ...more }, told, options)
+  })
+
+const everyList = ({ listPrompts, listResources, listResourceTemplates, listTools }: Session.Session) =>
+  Effect.all({ listTools, listResources, listResourceTemplates, listPrompts })
+
+const listMethods: Readonly<Record<string, ReadonlyArray<string>>> = {
+  tools: ["tools/list"],
+  resources: ["resources/list", "resources/templates/list"],
+  prompts: ["prompts/list"]
+}
+
+const askedFor = (told: Journal<Told>) =>
+  told.entries().flatMap(({ event, method }) => (event === "received" && method?.endsWith("/list") ? [method] : []))
+
+layer(Connector.layer(), { excludeTestServices: true })("a server that has only some of it", (it) => {
+  it.scoped.each(["tools", "resources", "prompts"])(
+    "pain 30: %s alone are enough, and nothing else is asked for",
+    (only) =>
+      Effect.gen(function* () {
+        const { session, told } = yield* meet(raw({ capabilities: { [only]: {} }, pageSize: 100 }))
+        const lists = yield* everyList(session)
+        // what it has received is told in order
+        yield* session.probe("5 seconds")
+        yield* told.find(received("ping"))
+        assert.deepStrictEqual(askedFor(told), listMethods[only])
+        assert.strictEqual(lists.listTools.items.length > 0, only === "tools")
+        assert.strictEqual(lists.listResources.items.length > 0, only === "resources")
+        assert.strictEqual(lists.listResourceTemplates.items.length > 0, only === "resources")
+        assert.strictEqual(lists.listPrompts.items.length > 0, only === "prompts")
+      })
+  )
+
+  it.scoped("pain 30: has nothing at all and is connected", () =>
+    Effect.gen(function* () {
+      const { session, told } = yield* meet(raw({ capabilities: {} }))
+      yield* everyList(session)
+      yield* session.probe("5 seconds")
+      yield* told.find(received("ping"))
+      assert.deepStrictEqual(askedFor(told), [])
+    })
+  )
+
+  it.scoped.each(["tools", "resources", "prompts"])(
+    "pain 30: a server that does not know its own list of %s has the others",
+    (missing) =>
+      Effect.gen(function* () {
+        const capabilities = { tools: {}, resources: {}, prompts: {} }
+        const { session } = yield* meet(raw({ capabilities, unknown: listMethods[missing] }))
+        const { listPrompts, listResources, listTools } = yield* everyList(session)
+        const lists = { tools: listTools, resources: listResources, prompts: listPrompts }
+        for (const [name, { diagnostics, items }] of Object.entries(lists)) {
+          assert.strictEqual(items.length === 0, name === missing)
+          assert.deepStrictEqual(
+            diagnostics.map(({ code }) => code),
+            name === missing ? ["list_not_there"] : []
+          )
+        }
+      })
+  )
+
+  it.scoped("pain 23: has 101 tools on pages of 50, the second of which is called nothing", () =>
+    Effect.gen(function* () {
+      const { session, told } = yield* meet(raw({ capabilities: { tools: {} }, moreTools: 90, pageSize: 50 }))
+      const { diagnostics, items } = yield* session.listTools
+      assert.strictEqual(items.length, 101)
+      assert.strictEqual(new Set(items.map(({ name }) => name)).size, 101)
+      assert.deepStrictEqual(diagnostics, [])
+      yield* eventually(() => askedFor(told).length === 3)
+    })
+  )
+
+  it.scoped("pain 23: repeats itself for ever and is not followed", () =>
+    Effect.gen(function* () {
+      const { session } = yield* meet(raw({ capabilities: { tools: {} }, cursor: "1" }))
+      const { diagnostics, items } = yield* session.listTools
+      assert.strictEqual(new Set(items.map(({ name }) => name)).size, items.length)
+      assert.includeMembers(
+        diagnostics.map(({ code }) => code),
+        ["list_cut_short"]
+      )
+    })
+  )
+})
+
+const wantedRevision = { legacy: "2025-11-25", "2026-07-28": "2026-07-28" } as const
+
+const dual = [
+  { over: "stdio", start: stdio([v2Script, "stdio", "dual"]) },
+  { over: "HTTP", start: http([v2Script, "http", "dual"]) }
+]
+
+const mismatched = [
+  { protocol: "2026-07-28", server: "an older one over stdio", start: stdio([v1Script, "stdio"]) },
+  { protocol: "2026-07-28", server: "an older one over HTTP", start: http([v1Script, "http"]) },
+  { protocol: "2026-07-28", server: "an older one without sessions", start: http([v1Script, "json"]) },
+  { protocol: "legacy", server: "a newer one over stdio", start: stdio([v2Script, "stdio", "modern"]) },
+  { protocol: "legacy", server: "a newer one over HTTP", start: http([v2Script, "http", "modern"]) },
+  { protocol: "auto", server: "one from the future", start: raw({ revision: "2099-01-01" }) },
+  { protocol: "legacy", server: "one from the future", start: raw({ revision: "2099-01-01" }) }
+] as const
+
+layer(Connector.layer(), { excludeTestServices: true })("the revision", (it) => {
+  for (const protocol of ["legacy", "2026-07-28"] as const) {
+    for (const { over, start } of dual) {
+      it.scoped(`pain 61: ${protocol} is spoken over ${over} if the config says so`, () =>
+        Effect.gen(function* () {
+          const { session } = yield* meet(start, { protocol })
+          assert.strictEqual(session.info.protocolVersion, wantedRevision[protocol])
+          assert.strictEqual(session.info.era, protocol === "legacy" ? "legacy" : "modern")
+          yield* session.probe("5 seconds")
+        })
+      )
+    }
+  }
+
+  for (const { protocol, server, start } of mismatched) {
+    it.scoped(`pain 61: ${protocol} does not fit ${server}`, () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(meet(start, { protocol }))
+        assert.strictEqual(error._tag, "IncompatibleServer", error.message)
+      })
+    )
+  }
+
+  it.scoped("is found out where only the older HTTP transport is spoken", () =>
+    Effect.gen(function* () {
+      const { session } = yield* meet(http([v1Script, "sse"], { path: "/sse" }), { type: "remote" })
+      assert.strictEqual(session.info.transport, "sse")
+    })
+  )
+
+  it.scoped("pain 61: is found out over stdio with one process", () =>
+    Effect.gen(function* () {
+      const { session, told } = yield* meet(stdio([v2Script, "stdio", "modern"]), { protocol: "auto" })
+      assert.strictEqual(session.info.era, "modern")
+      yield* session.probe("5 seconds")
+      yield* told.find(received("server/discover"))
+      assert.deepStrictEqual(
+        told.entries().flatMap(({ event, pid }) => (event === "started" ? [pid] : [])),
+        [session.info.pid]
+      )
+    })
+  )
+})
+
+const reporting = [
+  { server: "stdio", start: stdio([v1Script, "stdio"]) },
+  { server: "streamable HTTP", start: http([v1Script, "http"]) },
+  { server: "SSE", start: http([v1Script, "sse"], { type: "sse", path: "/sse" }) },
+  { server: "stdio in the modern era", start: stdio([v2Script, "stdio", "modern"]) },
+  { server: "streamable HTTP in the modern era", start: http([v2Script, "http", "modern"]) }
+]
+
+layer(Connector.layer(), { excludeTestServices: true })("the clocks of a call", (it) => {
+  for (const { server, start } of reporting) {
+    it.scoped(`pain 12: progress over ${server} keeps it alive, but not beyond its total`, () =>
+      Effect.gen(function* () {
+        const { session } = yield* meet(start)
+        const kept = session.callTool("steps", { count: 5, interval: 200 }, { idleTimeout: "600 millis" })
+        const capped = session.callTool("steps", { count: 100, interval: 50 }, { totalTimeout: "500 millis" })
+        const silent = session.callTool("wait", {}, { idleTimeout: "500 millis" })
+        const [result, beyond, nothing] = yield* Effect.all([kept, Effect.flip(capped), Effect.flip(silent)], {
+          concurrency: "unbounded"
+        })
+        assert.strictEqual(textOf(result), "5 steps")
+        assert(beyond._tag === "CallTimeout", beyond.message)
+        assert.deepInclude(beyond, { which: "total", after: 500, sent: true })
+        assert(nothing._tag === "CallTimeout", nothing.message)
+        assert.deepInclude(nothing, { which: "idle", after: 500, sent: true })
+        yield* session.probe("5 seconds")
+      })
+    )
+  }
+})

@@ -1,0 +1,15 @@
+/** The small size of each campaign of `npm run break`. What floods, and the catalogue, have tests of their own. */
+import { assert, describe, it } from "vitest"
+import { campaigns, replay, runCampaign } from "../../campaigns/campaigns.js"
+
+/** The same for everybody; `npm run break` draws another one each time. */
+const run = { seed: 14, size: "small" } as const
+
+const elsewhere = new Set(["floods", "hostile"])
+
+describe.each(campaigns.filter(({ name }) => !elsewhere.has(name)))("the campaign $name", (campaign) => {
+  it(`${campaign.guarantee}`, async () => {
+    const { violations } = await runCampaign(campaign, run)
+    assert.deepStrictEqual(violations, [], replay(campaign, run))
+  }, 300_000)
+})
