@@ -2,10 +2,10 @@ import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** What takes longest, the longest first. */
-const long = ["simulation", "canary", "conformanceSupervisor", "authStore", "sessionLimits", "sessionContract", "cli"]
+/** The test files that take longest, the longest first. */
+const long = ["simulation", "canary", "conformanceSupervisor", "auth/store", "sessionLimits", "sessionContract", "cli/"]
 
-/** What takes longest begins first: nobody has to wait for it alone at the end. */
+/** Runs the longest files first, so that none of them runs alone at the end. */
 class LongFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
     const rank = ({ moduleId }: TestSpecification) => {

@@ -1,5 +1,6 @@
 /** The files of this repository that are generated from its code. */
 import { ConfigDocument } from "../src/index.js"
+import { architecturePage } from "./architectureMap.js"
 import { cliPage } from "./cliPage.js"
 import { configurationPage } from "./configurationPage.js"
 import { lifecycleDiagram } from "./lifecycleDiagram.js"
@@ -31,6 +32,7 @@ How to read the diagram:
 
 export const generated: Record<string, () => string> = {
   "schema/mcp-supervisor.schema.json": () => `${JSON.stringify(ConfigDocument.jsonSchema(), null, 2)}\n`,
+  "docs/architecture.md": architecturePage,
   "docs/lifecycle.md": lifecyclePage,
   "docs/configuration.md": configurationPage,
   "docs/cli.md": cliPage,

@@ -2,7 +2,7 @@
 
 /** The share of mutants that tests must notice, in percent. */
 const targets = [
-  [/^src\/domain\/(Lifecycle|RestartPolicy|ToolName|Secrets)(\.ts|\/)/, 90],
+  [/^src\/domain\/(server\/Lifecycle|server\/RestartPolicy|catalog\/ToolName|Secrets)(\.ts|\/)/, 90],
   [/^src\//, 80]
 ]
 

@@ -1,5 +1,5 @@
 /**
- * A running supervisor from outside: finding it, asking it, and being it.
+ * Finds a running supervisor, sends requests to it, and runs one with a control API.
  *
  * @since 0.1.0
  */
@@ -40,12 +40,15 @@ export { connect, discover, type Discovered } from "./daemon/discover.js"
 export interface ServeOptions<R = never>
   extends ConfigOptions<R>,
     Pick<ControlServer.Options, "host" | "port" | "allowedHosts" | "allowedOrigins" | "maxBody" | "heartbeat"> {
-  /** A token of the user's own, beside the one in the state directory. Needed beyond loopback. Defaults to none. */
+  /**
+   * An additional token chosen by the user, beside the one in the state directory. Required to listen beyond loopback. Defaults
+   * to none.
+   */
   readonly token?: Redacted.Redacted<string> | undefined
 }
 
 /**
- * Every way in which a supervisor cannot begin to serve.
+ * All errors with which a supervisor can fail to start serving.
  *
  * @since 0.1.0
  * @category errors
@@ -60,8 +63,9 @@ export type ServeError =
   | ControlToken.TokenUnusable
 
 /**
- * The one supervisor of a state directory, from config files, with its control API and `daemon.json`. Once it is built, it can
- * be asked; servers connect in their own time. At its end everything is gone again, in order.
+ * Runs the only supervisor of a state directory, from config files, with its control API and `daemon.json`. The layer is built
+ * when the control API accepts requests; servers connect in the background. Closing the layer removes everything in reverse
+ * order.
  *
  * @since 0.1.0
  * @category layers
@@ -81,7 +85,7 @@ export const layer = <R = never>(
       const token = yield* ControlToken.make(stateDir)
       yield* Daemon.tryPort(host ?? ControlServer.defaultHost, port ?? ControlServer.defaultPort)
       const socket = yield* SocketPath.prepare(stateDir)
-      // as long as something of us runs, we are there
+      // runs after the control API and the supervisor have closed: the file exists as long as one of them runs
       yield* Effect.addFinalizer(() => DaemonFile.remove(stateDir, process.pid))
 
       const { context, reload } = yield* configuredSupervisor({ ...rest, stateDir }, layerNode)
@@ -94,7 +98,8 @@ export const layer = <R = never>(
       const sources = LayerSources.describe(where, Redacted.value(token))
       const { address } = Context.get(control, ControlServer.ControlServer)
       const config = yield* Effect.sync(() => LayerSources.present(sources, where))
-      // before others can listen where we did, and be told our token
+      // runs before the listener closes: afterwards another process can listen on the same address, and clients that find the
+      // file would send it the token
       yield* Effect.addFinalizer(() => DaemonFile.end(stateDir, process.pid))
       yield* Daemon.announce(stateDir, { address, socket, config, sources })
       return Context.merge(context, control)

@@ -1,5 +1,5 @@
 /**
- * The service that keeps MCP servers alive, and the layers that provide it.
+ * The supervisor service, which keeps MCP servers running, and the layers that provide it.
  *
  * @since 0.1.0
  */
@@ -26,9 +26,9 @@ export * from "./supervision/model.js"
 export { layer } from "./supervision/Supervisor.js"
 
 /**
- * Everything for Node: real processes and sockets, and a directory for what is kept between two runs. While it is there, the
- * exit of our own process kills what is left of the servers. If our process is killed, a guard process ends them (see the option
- * `guard`); what the guard could not end, the next start does.
+ * Provides the supervisor for Node: real processes and sockets, and a state directory for data that is kept between runs. If
+ * this process exits while the layer is open, the remaining server processes are killed. If this process is killed, a guard
+ * process ends them (see the option `guard`); the next start ends what the guard could not.
  *
  * @since 0.1.0
  * @category layers
@@ -36,7 +36,7 @@ export { layer } from "./supervision/Supervisor.js"
 export const layerNode = <R = never>(
   options: Options<R> = {}
 ): Layer.Layer<McpSupervisor | McpAuth, InvalidConfig, R> => {
-  const kept = Layer.unwrapEffect(
+  const stateLayers = Layer.unwrapEffect(
     Effect.map(safeStateDirOf(options), (stateDir) =>
       stateDir === undefined
         ? Layer.empty
@@ -49,12 +49,12 @@ export const layerNode = <R = never>(
   )
   return layer(options).pipe(
     Layer.provide(Connector.layer({ clientInfo: options.clientInfo })),
-    Layer.provide([kept, Browser.layerNode, options.guard === false ? Layer.empty : ShellProcessGuard.layer]),
+    Layer.provide([stateLayers, Browser.layerNode, options.guard === false ? Layer.empty : ShellProcessGuard.layer]),
     Layer.locallyWith(FiberRef.currentLoggers, defaultToStderr)
   )
 }
 
-/** None, for a user without a home: then nothing is kept. */
+/** The state directory. Undefined for a user without a home directory: then nothing is kept between runs. */
 const stateDirOf = ({ stateDir }: { readonly stateDir?: string | undefined }): Effect.Effect<string | undefined> =>
   stateDir !== undefined
     ? Effect.succeed(stateDir)
@@ -90,19 +90,22 @@ const safeStateDirOf = (options: {
  * @category models
  */
 export interface ConfigOptions<R = never> extends Options<R> {
-  /** Where projects are looked for, and where servers of the program run that set no `cwd`. Defaults to the working directory. */
+  /**
+   * The directory where the search for project files starts, and in which servers of the program run that set no `cwd`.
+   * Defaults to the working directory.
+   */
   readonly cwd?: string | undefined
-  /** Further config files, trusted, above all others. Each has to be there. Defaults to none. */
+  /** Further config files. They are trusted, have priority over all others, and must exist. Defaults to none. */
   readonly files?: ReadonlyArray<string> | undefined
-  /** Whether changes of the files are followed. Defaults to true. */
+  /** Whether changes of the files are applied while the supervisor runs. Defaults to true. */
   readonly watch?: boolean | undefined
 }
 
 /**
- * Everything for Node, from [config files](../docs/configuration.md), followed while they change. What the options themselves
- * say (`servers`, `defaults`, `tools`, `agents`) is the lowest layer. A file that comes to be no use leaves what runs as it is
- * and is reported as `ConfigRejected`; `restart` reads all files again first. Fails if a file is no use from the start, unless
- * it came with a project: nobody has to be able to start there.
+ * Provides the supervisor for Node from [config files](../docs/configuration.md), and applies changes of the files. The options
+ * themselves (`servers`, `defaults`, `tools`, `agents`) are the lowest layer. A file that becomes invalid changes nothing and
+ * is reported as `ConfigRejected`; `restart` reads all files again first. Building the layer fails if a file is invalid, except
+ * a project file: a broken project must not prevent the start.
  *
  * @since 0.1.0
  * @category layers

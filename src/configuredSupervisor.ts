@@ -1,5 +1,5 @@
 /**
- * A supervisor that follows its config files, and the one way to have them read again.
+ * Runs a supervisor that applies changes of its config files, and reloads them on request.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -19,13 +19,17 @@ import { McpSupervisor, type Options, type Shape } from "./supervision/model.js"
 export interface ConfiguredSupervisor {
   readonly context: Context.Context<McpSupervisor | McpAuth>
   /**
-   * Reads all files again, in turn with the changes that are followed, and says what came of it. Where a file is no use, what
-   * it said before goes on, and that is the answer.
+   * Reads all files again, in order with the changes that are watched, and returns the applied plan. If a file is invalid, its
+   * last valid content stays in effect and the effect fails.
    */
   readonly reload: Effect.Effect<Plan, InvalidConfig>
 }
 
-/** @param build what supervises, given what the files say. */
+/**
+ * Reads the config files, builds a supervisor from them, and applies each change until the scope is closed.
+ *
+ * @param build builds the supervisor from the content of the files.
+ */
 export const configuredSupervisor = <R>(
   options: ConfigOptions<R>,
   build: (options: Options<R>) => Layer.Layer<McpSupervisor | McpAuth, InvalidConfig, R>
@@ -40,11 +44,11 @@ export const configuredSupervisor = <R>(
     const roots = cwd === undefined ? undefined : [cwd]
     const context = yield* Layer.build(build({ roots, ...rest, ...first.desired, stateDir: where.stateDir }))
     const supervisor = Context.get(context, McpSupervisor)
-    // what is wrong is published by the one who is asked to apply it
+    // `reconcile` publishes what is wrong with an update itself
     const apply = (desired: Desired) => Effect.ignore(supervisor.reconcile(desired))
     for (const rejected of problems) yield* apply({ rejected })
     yield* next(apply).pipe(
-      // a fault costs one change, not all that come after it; its text may hold anything
+      // a fault loses one change, not those after it; only its place is logged, because its text can contain secrets
       Effect.catchAllDefect((defect) =>
         Effect.annotateLogs(Effect.logError("mcp.config.fault"), "where", faultPlace(Cause.die(defect)))
       ),
@@ -58,7 +62,7 @@ export const configuredSupervisor = <R>(
         const outcomes: Array<Either.Either<Plan, InvalidConfig>> = []
         const applied = (desired: Desired) =>
           Effect.map(Effect.either(supervisor.reconcile(desired)), (outcome) => void outcomes.push(outcome))
-        // one that was refused counts more than one that was applied beside it
+        // a rejected update has priority over one that was applied in the same reload
         return Effect.flatMap(reapply(applied), () => outcomes.find(Either.isLeft) ?? outcomes.at(-1)!)
       })
     }

@@ -1,5 +1,5 @@
 /**
- * Keeps MCP servers alive, tells the truth about each of them, and offers all their tools as one catalog.
+ * Keeps MCP servers running, reports the status of each, and merges their tools into one catalog.
  *
  * @since 0.1.0
  */

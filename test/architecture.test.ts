@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs"
-import { dirname, join, normalize, sep } from "node:path"
+import { basename, dirname, join, normalize, sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import ts from "typescript"
+import { headline, rooms } from "../scripts/architectureMap.js"
 
 const sourceRoot = fileURLToPath(new URL("../src/", import.meta.url))
 
@@ -32,33 +33,19 @@ const targetRoom = ({ file, specifier }: Import): string =>
       .join("/")
   )
 
-/** Which rooms a room may look into, besides itself. */
+/** Which rooms a room may import, besides itself. */
 const mayImport: Record<string, ReadonlyArray<string>> = {
   domain: [],
   system: ["domain"],
   connection: ["system", "domain"],
   auth: ["connection", "system", "domain"],
-  permission: ["domain"],
   config: ["system", "domain"],
-  supervision: ["connection", "auth", "permission", "system", "domain"],
-  gateway: ["supervision", "connection", "auth", "permission", "domain"],
-  control: ["supervision", "connection", "auth", "permission", "system", "domain"],
-  integrations: ["supervision", "connection", "auth", "permission", "domain"],
-  testing: ["supervision", "connection", "auth", "permission", "domain"],
-  cli: [
-    "root",
-    "config",
-    "gateway",
-    "control",
-    "integrations",
-    "supervision",
-    "connection",
-    "auth",
-    "permission",
-    "system",
-    "domain"
-  ],
-  root: ["config", "gateway", "control", "cli", "supervision", "connection", "auth", "permission", "system", "domain"]
+  supervision: ["connection", "auth", "system", "domain"],
+  control: ["supervision", "auth", "system", "domain"],
+  daemon: ["control", "config", "system", "domain"],
+  testing: ["connection", "system", "domain"],
+  cli: ["root", "daemon", "config", "control", "supervision", "connection", "auth", "system", "domain"],
+  root: ["daemon", "config", "control", "cli", "supervision", "connection", "auth", "system", "domain"]
 }
 
 /** All that the pure core may know of the world outside: descriptions and pure functions. */
@@ -121,11 +108,40 @@ describe("the house", () => {
     assert.deepStrictEqual(against.map(show), [])
   })
 
-  it("keeps the MCP SDK in the rooms that speak the protocol, in connection/ in the files named after it", () => {
+  it("keeps the MCP SDK in connection/sdk and auth", () => {
     const strays = imports
       .filter(({ specifier }) => specifier.startsWith("@modelcontextprotocol/"))
-      .filter(({ file }) => !/^(connection\/sdk[^/]*|auth\/.*|gateway\/.*)$/.test(file))
+      .filter(({ file }) => !/^(connection\/sdk\/.*|auth\/.*)$/.test(file))
     assert.deepStrictEqual(strays.map(show), [])
+  })
+
+  it("has no folder of more than 16 files", () => {
+    const counts = new Map<string, number>()
+    for (const file of sources) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
+    assert.deepStrictEqual(
+      [...counts].filter(([, count]) => count > 16),
+      []
+    )
+  })
+
+  it("has no two files of one name, besides index and model", () => {
+    const byName = new Map<string, ReadonlyArray<string>>()
+    for (const file of sources) byName.set(basename(file), [...(byName.get(basename(file)) ?? []), file])
+    const shared = [...byName].filter(([name, files]) => files.length > 1 && !/^(index|model)\.ts$/.test(name))
+    assert.deepStrictEqual(shared, [])
+  })
+
+  it("is on the map: the table of rooms names each folder, and each has a map of its files", () => {
+    const page = readFileSync(new URL("../docs/architecture.md", import.meta.url), "utf8")
+    const table = Array.from(page.matchAll(/^\| `(\w+)\/` \|/gm), ([, room]) => room!)
+    assert.sameMembers(table, [...rooms()])
+    const maps = Array.from(page.matchAll(/^<!-- map of (\S+) -->$/gm), ([, room]) => room!)
+    assert.sameMembers(maps, [".", ...rooms()])
+  })
+
+  it("says in a header comment what each file is for", () => {
+    const silent = sources.filter((file) => headline(readFileSync(join(sourceRoot, file), "utf8")) === undefined)
+    assert.deepStrictEqual(silent, [])
   })
 
   it("imports single modules of effect, not the barrel", () => {

@@ -1,5 +1,5 @@
 /**
- * Everything that has to do with logins, for all servers of one supervisor.
+ * The entry point of auth: credentials, logins and logouts of all servers of one supervisor.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -23,7 +23,7 @@ import { isRenewable, keyOf, type LoginTarget, loginTargetOf, tokensOf } from ".
 export { type ProvidedHeaders, make as givenHeaders } from "./providedHeaders.js"
 
 export interface Auth {
-  /** What a connection shows to a server, as long as the scope is open. Nothing, where the config says all there is to say. */
+  /** The credentials of a connection, valid while the scope is open. `undefined` if the config needs none. */
   readonly credentialsFor: (
     server: string,
     config: Remote,
@@ -37,15 +37,15 @@ export interface Auth {
     callback: string | URLSearchParams
   ) => Effect.Effect<void, AuthError>
   readonly logout: (server: string, config: ServerConfig | undefined) => Effect.Effect<void>
-  /** Ends the logins to a server that is gone. */
+  /** Ends the logins of a removed server. */
   readonly abandon: (server: string) => Effect.Effect<void>
   readonly status: (server: string, config: ServerConfig | undefined) => Effect.Effect<LoginStatus>
 }
 
 export interface Options extends Pick<AuthContext.Options, "onEvent" | "onChange"> {
-  /** How we introduce ourselves. Defaults to `mcp-supervisor` and its version. */
+  /** The client name and version. Defaults to `mcp-supervisor` and its version. */
   readonly clientInfo?: AuthContext.Options["clientInfo"] | undefined
-  /** Shows a page. Defaults to the `Browser` there is. */
+  /** Shows a page. Defaults to the `Browser` service. */
   readonly openUrl?: ((url: string) => Effect.Effect<void>) | undefined
 }
 
@@ -65,7 +65,7 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
       return found === undefined ? Effect.fail(noLogin(server, config)) : Effect.succeed(found)
     }
 
-    /** Servers, authorization servers and configs have their part in what is said of a failure. */
+    /** Removes secrets from errors: their texts may come from servers, authorization servers and configs. */
     const scrubbing = <A>(
       server: string,
       config: ServerConfig | undefined,
@@ -87,7 +87,7 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
       startLogin: (server, config) => scrubbing(server, config, logins.start),
       finishLogin: (server, config, callback) => scrubbing(server, config, (target) => logins.finish(target, callback)),
       logout: (server, config) => {
-        // also where the config wants no login any more: what is kept is still there
+        // Also if the config allows no login any more: stored tokens are still deleted.
         const key = config?._tag === "Remote" ? keyOf(server, config) : undefined
         return key === undefined ? Effect.void : logins.logout(key)
       },
@@ -104,7 +104,7 @@ export const make = (options: Options): Effect.Effect<Auth, never, Scope.Scope> 
     }
   })
 
-/** Why nobody can log in to a server, and what to do about it. */
+/** The reason why a login to this server is not possible, and how to change that. */
 const noLogin = (server: string, config: ServerConfig | undefined): AuthError => {
   const because = (reason: string, detail: string) => new AuthError({ server, reason, detail })
   if (config === undefined) return because("invalid_config", "its config cannot be used; correct it first")

@@ -1,5 +1,5 @@
 /**
- * What all parts of this room share.
+ * The services and state that all parts of auth share, and the mapping of OAuth failures to errors.
  */
 import type { FetchLike } from "@modelcontextprotocol/client"
 import * as Context from "effect/Context"
@@ -26,50 +26,50 @@ import * as OAuthFetch from "./oauth/oauthFetch.js"
 import { policyOf, type LoginTarget } from "./login/LoginTarget.js"
 import * as UnsavedTokens from "./tokens/unsavedTokens.js"
 
-/** What is published about a login. */
+/** The kinds of published login events. */
 export type AuthEventKind = "login_started" | "login_finished" | "login_failed" | "refreshed" | "logged_out"
 
 export interface Options {
   readonly store: Store
-  /** How we introduce ourselves. */
+  /** The client name and version. */
   readonly clientInfo: { readonly name: string; readonly version: string }
-  /** Told what happened. Must not throw. */
+  /** Called for each login event. Must not throw. */
   readonly onEvent: (server: string, what: AuthEventKind) => void
-  /** Told that there are other credentials, or (`revoked`) none any more. Must not throw. */
+  /** Called when the credentials changed or (`revoked`) were removed. Must not throw. */
   readonly onChange: (server: string, revoked: boolean) => void
 }
 
 export interface AuthContext extends Options {
-  /** The SDK takes a while to load: most processes never need this part of it. */
+  /** Loaded on demand: the SDK loads slowly, and most processes do not need its OAuth part. */
   readonly oauth: Effect.Effect<typeof import("./oauth/sdkOAuth.js")>
   readonly fetchFor: (target: LoginTarget) => Effect.Effect<FetchLike, ConnectionError>
-  /** Judges addresses that are not asked by us, such as a page for the browser. */
+  /** Checks addresses that this process does not request itself, such as a page for the browser. */
   readonly inspectFor: (target: LoginTarget) => Effect.Effect<Inspect, ConnectionError>
   readonly memoryOf: (key: Key) => LoginState.LoginState
-  /** The same, for who relies on it as long as the scope is open. */
+  /** Returns the login state of a server and keeps it while the scope is open. */
   readonly useMemory: (key: Key) => Effect.Effect<LoginState.LoginState, never, Scope.Scope>
-  /** Nobody needs what is known of this server any more. */
+  /** Drops the login state of a server. */
   readonly forget: (server: string) => void
-  /** Starts what must come to its end whoever waits for it: a token that was asked for must not get lost. */
+  /** Forks an effect that continues if its caller is interrupted: a requested token must not get lost. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
   /**
-   * Starts what goes on as long as the scope is open. It is nobody's child: it knows nothing of the call in which it happened
-   * to begin, neither its span nor its annotations. Where the scope is closed, nothing is started.
+   * Forks an effect that runs while the scope is open, without the caller's span and log annotations. If the scope is
+   * closed, nothing is started.
    */
   readonly forkIn: (scope: Scope.Scope) => <A, E>(effect: Effect.Effect<A, E>) => void
-  /** Told what is kept, each time that may have changed. Must not throw. */
+  /** Called with the stored credential each time it may have changed. Must not throw. */
   readonly seen: Set<(key: Key, credential: Credential | undefined) => void>
-  /** Takes over what other processes have done, from now on. */
+  /** Adopts changes that other processes make to the store, from now on. */
   readonly watch: Effect.Effect<void>
-  /** Ends with the engine. */
+  /** The scope of the context. */
   readonly scope: Scope.Scope
 }
 
-/** How long the end of everything waits for tokens that are on their way, and then for them to give up. */
+/** Shutdown waits this long for running token requests, and then this long for their interruption. */
 const lastBudget = "3 seconds"
 const interruptBudget = "1 second"
 
-/** How long it tries to write what could not be written before. */
+/** Shutdown tries this long to store tokens that could not be stored before. */
 const saveBudget = "1 second"
 
 export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.Scope> =>
@@ -81,11 +81,11 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
       Runtime.updateContext(
         (context) => Context.omit(Tracer.ParentSpan, Scope.Scope)(context) as Context.Context<never>
       ),
-      // whoever begins us may be beyond interruption; what we start is not
+      // The layer may be built in an uninterruptible region; fibers started here stay interruptible.
       Runtime.enableRuntimeFlag(RuntimeFlags.Interruption)
     )
     const runFork = Runtime.runFork(runtime)
-    // not with the option of `runFork`: in a scope that is closed, that goes on for ever
+    // The `scope` option of `runFork` is not used: in a closed scope, its fiber would never end.
     const forkIn: AuthContext["forkIn"] = (scope) => (effect) => void runFork(Effect.forkIn(effect, scope))
     const running = new Set<Fiber.RuntimeFiber<unknown, unknown>>()
     const loginStates = LoginStates.make()
@@ -100,7 +100,7 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
       Effect.gen(function* () {
         yield* withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running])))
         yield* withinBudget(interruptBudget)(Effect.suspend(() => Fiber.interruptAll([...running])))
-        // whoever was to try it again is gone
+        // The fibers that would retry have ended.
         yield* withinBudget(saveBudget)(saveAll)
       })
     )
@@ -109,7 +109,7 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
     const seen: AuthContext["seen"] = new Set()
     let watching = false
 
-    /** What is kept may be somebody else's doing. */
+    /** Reads the store again: another process may have changed it. */
     const lookAgain: Effect.Effect<void> = Effect.suspend(() => {
       const known = loginStates
         .all()
@@ -123,9 +123,9 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
           let isOutdated = false
           for (const [index, { before, key, loginState }] of known.entries()) {
             const credential = found[index]
-            // it could not be looked at
+            // The store could not be read.
             if (credential === "unknown") continue
-            // what was found may be older than what is known by now
+            // The loaded credential may be older than the current one.
             if (tokenOf(loginState) !== before) {
               isOutdated = true
               continue
@@ -170,8 +170,8 @@ const tokenOf = (loginState: LoginState.LoginState): string | undefined => login
 // --- in the words of everybody else -----------------------------------------------------------------------------------
 
 /**
- * Hides what is secret of a server, and of the login to it by then. To be had before something is tried: the server may be
- * removed meanwhile, and who asks for its memory afterwards brings it back.
+ * Removes the secrets of a server and of its login from a text. Call it before an attempt: the server may be removed in
+ * the meantime, and asking for its login state afterwards would create it again.
  */
 export const scrubFor = (context: AuthContext, target: LoginTarget): ((text: string) => string) => {
   const loginState = context.memoryOf(target)
@@ -185,7 +185,7 @@ export const required = (
 ): AuthRequired =>
   new AuthRequired({ server, reason, login: options?.login ?? true, ...defined({ scope: options?.scope }) })
 
-/** What a failure means for a server that is to be connected. */
+/** The error of a connection attempt for an OAuth failure. */
 export const connectionError = (
   server: string,
   failure: OAuthFailure,
@@ -209,7 +209,7 @@ export const connectionError = (
   }
 }
 
-/** What it means for somebody who logs in. */
+/** The error of a login for a connection error. */
 export const loginError = (error: ConnectionError): AuthError => {
   const server = error.server ?? ""
   switch (error._tag) {

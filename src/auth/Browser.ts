@@ -1,5 +1,5 @@
 /**
- * How a page is put before a person. Only a login that somebody asked for does it.
+ * Port that shows a login page to the user. Only a login that the user requested opens a page.
  *
  * @since 0.1.0
  */
@@ -12,15 +12,15 @@ import * as Layer from "effect/Layer"
  * @category models
  */
 export interface Service {
-  /** Shows the page at this address, or tells where it is. The address is a secret: it goes into no log. */
+  /** Shows the page at this address, or prints the address. The address is a secret and must not be logged. */
   readonly open: (url: string) => Effect.Effect<void>
 }
 
-/** Nobody is there to see a page. */
+/** No browser is available. */
 export const none: Service = { open: () => Effect.void }
 
 /**
- * Defaults to none: `login` says so, and `startLogin` gives the address to whoever can show it.
+ * Defaults to none: then `login` fails, and `startLogin` returns the address.
  *
  * @since 0.1.0
  * @category tags
@@ -30,8 +30,8 @@ export class Browser extends Context.Reference<Browser>()("mcp-supervisor/Browse
 }) {}
 
 /**
- * The browser of this machine. Where there is none, as over SSH or in a container, the address is written to stderr, with what
- * to do with it.
+ * Opens the browser of this machine. If there is none, as over SSH or in a container, it writes the address and
+ * instructions to stderr.
  *
  * @since 0.1.0
  * @category layers
@@ -42,7 +42,7 @@ export const layerNode: Layer.Layer<never> = Layer.succeedContext(
       isHeadless(process.env, process.platform)
         ? print(url)
         : Effect.tryPromise(async () => {
-            // it takes its time to load, and most processes never log anybody in
+            // Loaded on demand: the module loads slowly, and most processes need no login.
             const { default: open } = await import("open")
             const child = await open(url)
             child.on("error", () => {})
@@ -51,14 +51,17 @@ export const layerNode: Layer.Layer<never> = Layer.succeedContext(
   })
 )
 
-/** Whether nobody sits before this machine. */
+/** Whether this machine has no display for a browser. */
 export const isHeadless = (env: Readonly<Record<string, string | undefined>>, platform: NodeJS.Platform): boolean => {
   const has = (name: string) => (env[name] ?? "") !== ""
   if (has("SSH_CONNECTION") || has("SSH_TTY") || has("CI")) return !has("DISPLAY")
   return platform === "linux" && !has("DISPLAY") && !has("WAYLAND_DISPLAY") && !has("WSL_DISTRO_NAME")
 }
 
-/** What somebody is told who has to find a browser himself. Nothing here reads what is typed: the program takes the answer. */
+/**
+ * The instructions for a user who opens the address in another browser. Nothing reads the terminal: the program passes
+ * the callback on.
+ */
 export const instructions = (url: string): string =>
   `Open this address in a browser to log in:\n\n  ${url}\n\n` +
   "If that browser is on another machine, it will end at an address it cannot reach. That address finishes the login: hand it " +

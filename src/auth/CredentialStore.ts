@@ -1,5 +1,5 @@
 /**
- * Where logins are kept. Provide another `CredentialStore` to keep them in a keychain.
+ * Stores logins between two runs. Provide another `CredentialStore` to store them in a keychain.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,7 @@ export { layerFile } from "./tokens/FileCredentialStore.js"
 export { CredentialStore, type Key, type Service, StoreFailed } from "./tokens/credentialStorePort.js"
 
 /**
- * Keeps logins as long as the process lives.
+ * Stores logins for the lifetime of the process.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Logging in to servers that want it, and out again. `McpSupervisor.layer` and `layerNode` provide it beside the supervisor.
+ * The `McpAuth` service: login and logout. `McpSupervisor.layer` and `layerNode` provide it.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import type * as Errors from "../domain/Errors.js"
 import type { ServerStatus } from "../domain/server/ServerStatus.js"
 
 /**
- * What is known of a login: there is one, there is one that has to be renewed by a person, or there is none.
+ * The state of a login: valid (or renewable), expired (a person has to log in again), or absent.
  *
  * @since 0.1.0
  * @category models
@@ -22,14 +22,14 @@ export type LoginStatus = "authenticated" | "expired" | "not_authenticated"
  */
 export interface AuthShape {
   /**
-   * Opens one page in the browser, waits up to 5 minutes until somebody has come back from it, and gives the server's first
-   * status after that which is not `connecting`. A second login to the same server waits for the first. Where the config names
-   * the grant `client_credentials`, no page is opened.
+   * Opens one page in the browser, waits up to 5 minutes for its callback, and returns the server's first status after
+   * that which is not `connecting`. A second login to the same server waits for the first. With the grant
+   * `client_credentials`, no page is opened.
    */
   readonly login: (name: string) => Effect.Effect<ServerStatus, Errors.AuthError | Errors.ServerNotFound>
   /**
-   * Begins a login and gives the address of its page, for whoever can show it. For 5 minutes we listen for who comes back; after
-   * that, or where the browser cannot reach us, `finishLogin` takes what it was given. The address is a secret.
+   * Starts a login and returns the address of its page. The callback is awaited for 5 minutes; after that, or if the
+   * browser cannot reach this machine, pass the callback to `finishLogin`. The address is a secret.
    */
   readonly startLogin: (
     name: string
@@ -37,12 +37,15 @@ export interface AuthShape {
     { readonly authorizationUrl: string; readonly state: string },
     Errors.AuthError | Errors.ServerNotFound
   >
-  /** Finishes a login with the address the browser ended at, or its parameters; also one that another process began. */
+  /**
+   * Completes a login with the callback address of the browser, or its parameters; also a login that another process
+   * started.
+   */
   readonly finishLogin: (
     name: string,
     callback: string | URLSearchParams
   ) => Effect.Effect<ServerStatus, Errors.AuthError | Errors.ServerNotFound>
-  /** Forgets everything that was kept for the server, and connects it anew. */
+  /** Deletes everything stored for the server and reconnects it. */
   readonly logout: (name: string) => Effect.Effect<void, Errors.ServerNotFound>
   readonly status: (name: string) => Effect.Effect<LoginStatus, Errors.ServerNotFound>
 }

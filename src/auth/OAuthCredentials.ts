@@ -1,5 +1,5 @@
 /**
- * What a server that wants a login gets to see, and what follows when it does not like it.
+ * Provides the access token of a server and handles responses that reject it (401 and 403).
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -15,13 +15,13 @@ import { keepFresh, renew } from "./tokens/Renewal.js"
 import * as OAuthScopes from "./oauth/oauthScopes.js"
 import { isRenewable, isSameSettings, type LoginTarget, tokensOf } from "./login/LoginTarget.js"
 
-/** Milliseconds before its end at which a token is not worth sending. */
+/** A token that expires within this many milliseconds is not sent. */
 const margin = 2000
 
-/** How often somebody may be sent to log in because the last login allowed too little. */
+/** How often a login for more scopes is requested before the server's demand is reported as unsatisfiable. */
 const maxStepUps = 2
 
-/** How long it may take to find out what kind of login is wanted. */
+/** The time limit of a discovery. */
 const lookBudget = "10 seconds"
 
 export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<Credentials, never, Scope.Scope> =>
@@ -35,7 +35,7 @@ export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<C
     })
 
     const prepare: Effect.Effect<void, ConnectionError> = Effect.gen(function* () {
-      // a server that wants no login has nothing to do with what is wrong with the store
+      // A server that needs no login must not fail because of the store.
       yield* Effect.catchAll(look, ({ message }) =>
         Effect.logWarning("mcp.auth.store_unusable").pipe(
           Effect.annotateLogs({ "mcp.server": server, reason: message })
@@ -62,7 +62,7 @@ export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<C
           })
     }
 
-    /** Whether the server has gone over to another authorization server: then nothing of the old one is of use. */
+    /** Whether the server now uses another authorization server: then a refresh at the old one is useless. */
     const hasMoved = Effect.gen(function* () {
       const { issuer } = loginState.credential() ?? {}
       const oauth = yield* context.oauth
@@ -75,7 +75,7 @@ export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<C
       Effect.orElseSucceed(() => false)
     )
 
-    /** Nobody has logged in: what would have to be done? Nothing is asked of anybody but to describe itself. */
+    /** Fails with the kind of login that the server needs. Only metadata is requested. */
     const whatIsWanted: Effect.Effect<never, ConnectionError> = Effect.gen(function* () {
       const { scope } = loginState.wish ?? {}
       const wanted = required(server, "the server asks for a login", { scope })
@@ -86,7 +86,7 @@ export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<C
       const { serverUrl, settings } = target
       const discovery = yield* Effect.mapError(
         oauth.discover(fetch, { serverUrl, settings, ...loginState.wish }),
-        // what cannot be found out now is found out when somebody logs in
+        // A discovery that is unavailable now is repeated by the login.
         (failure) => (failure.kind === "unavailable" ? wanted : connectionError(server, failure))
       )
       if (!OAuthClients.isPossible(target, oauth, discovery)) {
@@ -118,7 +118,7 @@ export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<C
         }
         const { expiresAt } = tokens() ?? {}
         const isSurprising = expiresAt === undefined || expiresAt > (yield* Clock.currentTimeMillis)
-        // a new one every time would be no better
+        // The server would reject another new token, too.
         if (retries === Infinity || (retries > 0 && loginState.fresh === refused && isSurprising)) {
           return yield* required(server, "the server does not accept the login it was given", {
             scope: loginState.wish?.scope

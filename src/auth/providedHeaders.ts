@@ -1,6 +1,6 @@
 /**
- * Headers that the program itself provides, such as bearers that do not live long: asked for before each attempt, and once
- * more when they are refused.
+ * Headers from the `headers` option, such as short-lived tokens. They are requested before each attempt, and once more
+ * when the server rejects them.
  */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -16,11 +16,14 @@ export type Headers = Readonly<Record<string, Redacted.Redacted<string>>>
 export type AskForHeaders = (reason: "connect" | "unauthorized") => Effect.Effect<Headers>
 
 export interface ProvidedHeaders {
-  /** Asks before an attempt. */
+  /** Requests the headers before an attempt. */
   readonly ask: Effect.Effect<Headers>
-  /** Asks once more, if that was not done yet since the last attempt began. */
+  /** Requests the headers once more, unless this happened since the last attempt started. */
   readonly askAgain: Effect.Effect<Headers | undefined>
-  /** The same for a connection, with what else there is to show: that is asked where we have nothing to say. */
+  /**
+   * The headers as credentials of a connection, merged with other credentials. Those handle a rejection if the provided
+   * headers contain no `Authorization`.
+   */
   readonly credentials: (others: Credentials | undefined) => Credentials
 }
 
@@ -42,7 +45,7 @@ export const make = (server: string, ask: AskForHeaders): ProvidedHeaders => {
 
   const isNew = (sent: Refusal["sent"]) => Object.entries(shown).some(([name, value]) => sent[name] !== value)
 
-  /** Asks for better ones than those that were refused, unless somebody has done so meanwhile. */
+  /** Requests new headers after a rejection, unless another request has replaced them in the meantime. */
   const replace = (
     { retries, sent }: Refusal,
     otherwise: Effect.Effect<void, ConnectionError>
@@ -72,7 +75,7 @@ export const make = (server: string, ask: AskForHeaders): ProvidedHeaders => {
         },
         refused: (refusal) => {
           const isLost = refusal.status === 401
-          // the login may be good, and one of these headers too old
+          // The login may be valid, and one of the provided headers expired.
           if (!isOurs()) return isLost ? replace(refusal, others!.refused(refusal)) : others!.refused(refusal)
           if (isLost) return replace(refusal, Effect.fail(required(server, unknown, noLogin)))
           const scope = OAuthScopes.askedFor(parseChallenge(refusal.challenge).scope, secretsIn(Object.values(shown)))
@@ -83,7 +86,7 @@ export const make = (server: string, ask: AskForHeaders): ProvidedHeaders => {
   }
 }
 
-/** Also without the kind of a credential before it. */
+/** Each value with and without its scheme, such as `Bearer`. */
 const secretsIn = (values: ReadonlyArray<string>) =>
   Secrets.make(values.flatMap((value) => [value, value.replace(/^\w+ /, "")]))
 

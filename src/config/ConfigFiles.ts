@@ -1,5 +1,5 @@
 /**
- * Configuration from files: what people already have, in layers, explained, edited without harm, and followed while it changes.
+ * Loads, explains, edits and watches the configuration of all layers: the files that users already have.
  *
  * @since 0.1.0
  */
@@ -38,29 +38,29 @@ export type { Review, Reviewed, ReviewedFile, ReviewedPart, ReviewedServer } fro
  * @category models
  */
 export interface Options extends ConfigHost {
-  /** What the program itself asks for: the lowest layer, taken literally. Defaults to nothing. */
+  /** What the program itself configures: the lowest layer, without interpolation. Defaults to nothing. */
   readonly program?: LoadLayers.Program | undefined
 }
 
 /**
- * All layers as one configuration.
+ * The configuration that results from all layers.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Loaded {
   readonly desired: Desired
-  /** What was read, from the lowest to the highest. */
+  /** The layers that were read, from the lowest to the highest. */
   readonly layers: ReadonlyArray<{
     readonly kind: LayerKind
-    /** The file, the address, or the variable. */
+    /** The file, the URL, or the variable. */
     readonly name: string
-    /** Servers it declares that nobody has approved of. */
+    /** Servers that it declares and that are not approved. */
     readonly untrusted: ReadonlyArray<string>
   }>
-  /** What a person should know, with the place. */
+  /** Warnings for people, with their places. */
   readonly diagnostics: ReadonlyArray<Diagnostic>
-  /** Files of others (the project, the organisation) that are no use and were left out. */
+  /** Shared files (of the project or the organisation) that are invalid and were ignored. */
   readonly problems: ReadonlyArray<InvalidConfig>
   readonly workspace: WorkspaceUse
 }
@@ -82,8 +82,8 @@ export interface WorkspaceUse {
 }
 
 /**
- * Reads all layers. A server whose entry is wrong is in `desired.unreadable`, one that nobody has approved of in
- * `desired.untrusted`; the others are there. Fails if a file of the user's own cannot be read as a document.
+ * Reads all layers. A server whose entry is invalid is in `desired.unreadable`, one that is not approved is in
+ * `desired.untrusted`; all others are in the result. Fails if a file of the user cannot be parsed.
  *
  * @since 0.1.0
  * @category loading
@@ -116,8 +116,8 @@ const snapshot = (options: Options): Effect.Effect<LoadLayers.Snapshot, InvalidC
   )
 
 /**
- * For each value of each server, and for what applies to all, which layer it comes from and where it stands there. Variables
- * are not put in, secrets are hidden, also those of servers that nobody has approved of.
+ * Explains for each value of each server, and for each setting, which layer it comes from and where it is written there.
+ * Variables are not interpolated. Secrets are hidden, also those of servers that are not approved.
  *
  * @since 0.1.0
  * @category loading
@@ -126,7 +126,8 @@ export const explain = (options: Options = {}): Effect.Effect<Explain.Explanatio
   Effect.map(snapshot(options), Explain.explain)
 
 /**
- * Asks for the organisation's document now, and keeps it for the next `load`, which never waits for it. Whether there is one.
+ * Fetches the organisation's document now and stores it for the next `load`, which never waits for it. Returns whether it
+ * succeeded.
  *
  * @since 0.1.0
  * @category loading
@@ -135,8 +136,8 @@ export const refreshOrganisation = (options: ConfigHost = {}): Effect.Effect<boo
   Effect.suspend(() => Organisation.refresh(surroundings(options)))
 
 /**
- * The same as {@link load}, but where the organisation's document was never fetched, it is asked for first, for two seconds at
- * most. For a program that reads the files once and is gone before they could be followed.
+ * Reads all layers like {@link load}, but first fetches an organisation's document that was never fetched, for at most two
+ * seconds. For programs that read the files once and exit before a background fetch could finish.
  *
  * @since 0.1.0
  * @category loading
@@ -145,7 +146,7 @@ export const loadOnce = (options: Options = {}): Effect.Effect<Loaded, InvalidCo
   Effect.gen(function* () {
     const problem = yield* Effect.suspend(() => Organisation.ensure(surroundings(options)))
     const loaded = yield* load(options)
-    // it is told already, unless it could not be kept
+    // `load` reports the problem already, unless it could not be stored
     if (problem === undefined || loaded.diagnostics.some(({ code }) => code === Organisation.unavailable)) return loaded
     const message = `the organisation's servers are missing: ${problem}`
     return {
@@ -155,7 +156,7 @@ export const loadOnce = (options: Options = {}): Effect.Effect<Loaded, InvalidCo
   })
 
 /**
- * What a supervisor would do if it were given what the files say now.
+ * Plans what a supervisor would do to reconcile with the current files.
  *
  * @since 0.1.0
  * @category loading
@@ -166,8 +167,8 @@ export const plan = (
 ): Effect.Effect<Plan, InvalidConfig> => Effect.flatMap(load(options), ({ desired }) => supervisor.plan(desired))
 
 /**
- * What the files say now, then each change, for `reconcile`. Where they come to be no use, `rejected` says why, and what was
- * before goes on.
+ * Emits the current configuration, then each change, for `reconcile`. If the files become invalid, the emitted value has the
+ * error in `rejected`, and the previous configuration stays in effect.
  *
  * @since 0.1.0
  * @category watching
@@ -184,7 +185,7 @@ export const watch = (options: Options = {}): Stream.Stream<Desired, InvalidConf
   )
 
 /**
- * The same in two parts: what the files say now, and what they will say.
+ * Watches the files: gives the current configuration, and a function that waits for the next change.
  *
  * @internal
  */
@@ -209,8 +210,8 @@ const placeOf = ({ file, scope, ...host }: EditOptions) => {
 }
 
 /**
- * Writes a server into a config file, and approves of it. Comments, order, indentation and line ends of the file stay as they
- * are; the change is made as a whole or not at all.
+ * Writes a server into a config file and approves it. Comments, order, indentation and line ends of the file stay as they
+ * are. The change is atomic.
  *
  * @since 0.1.0
  * @category editing
@@ -226,8 +227,8 @@ export const add = (
   })
 
 /**
- * The file that {@link add} would write a new server to. If it is a project's, also the directory that its relative paths are
- * seen from and the one that its servers run in, both as real paths.
+ * The file that {@link add} would write a new server to. For a project's file, also the directory that its relative paths are
+ * resolved against and the directory that its servers run in, both as real paths.
  *
  * @since 0.1.0
  * @category editing
@@ -244,7 +245,7 @@ export const newServerFile = (
   })
 
 /**
- * Takes a server out of the highest file that has it. `alsoIn` names those that still do.
+ * Removes a server from the highest file that declares it. `alsoIn` names the files that still declare it.
  *
  * @since 0.1.0
  * @category editing
@@ -259,8 +260,8 @@ export const remove = (
   })
 
 /**
- * Switches a server on in the highest file that has it. One that comes from elsewhere (the organisation, the program) is
- * switched in the user's file. A server of a project's file stays approved if it was; otherwise {@link reviewServer} first.
+ * Enables a server in the highest file that declares it. A server that no file declares (of the organisation or the program)
+ * is enabled in the user's file. An approved server of a project's file stays approved; otherwise use {@link reviewServer} first.
  *
  * @since 0.1.0
  * @category editing
@@ -271,7 +272,7 @@ export const enable = (
 ): Effect.Effect<EditConfig.Edited, ServerNotFound | EditRefused> => turn(name, true, options)
 
 /**
- * Switches a server off, likewise.
+ * Disables a server in the highest file that declares it, or in the user's file if no file declares it.
  *
  * @since 0.1.0
  * @category editing
@@ -288,7 +289,7 @@ const turn = (name: string, enabled: boolean, options: EditOptions) =>
   })
 
 /**
- * Where the user's own servers run that set no `cwd`: the project's directory if it is trusted, otherwise the user's home.
+ * The directory of the user's own servers without `cwd`: the project's directory if it is trusted, otherwise the user's home.
  *
  * @since 0.1.0
  * @category trust
@@ -304,13 +305,13 @@ export const userDirectory = (options: ConfigHost = {}): Effect.Effect<string> =
  * @category trust
  */
 export interface TrustOptions extends ConfigHost {
-  /** Only this project file. Defaults to all files of the project, and its directory. */
+  /** Restricts the operation to this project file. Defaults to all files of the project, and its directory. */
   readonly file?: string | undefined
 }
 
 /**
- * What {@link trust} would approve: every entry as it is written now, with what changed since the last approval. `approve`
- * approves exactly that, also if the files have changed since.
+ * Returns what {@link trust} would approve: every entry as it is written now, with its changes since the last approval.
+ * `approve` approves exactly that, even if the files have changed since.
  *
  * @since 0.1.0
  * @category trust
@@ -319,8 +320,8 @@ export const review = (options: TrustOptions = {}): Effect.Effect<Approval.Revie
   Effect.suspend(() => Approval.review(surroundings(options), absoluteFile(options)))
 
 /**
- * What would have to be approved for one server to run: its entries in project files that are not approved yet. Nothing where
- * there are none.
+ * Returns what must be approved for one server to run: its entries in project files that are not approved yet. `undefined`
+ * if there are none.
  *
  * @since 0.1.0
  * @category trust
@@ -329,8 +330,8 @@ export const reviewServer = (name: string, options: EditOptions = {}): Effect.Ef
   Effect.suspend(() => Approval.reviewServer(placeOf(options).where, name))
 
 /**
- * Approves what the project's files say now, or what one of them says. It holds for each server until its entry or the
- * directory it runs in changes. Without a file, it also trusts the project's directory: the user's own servers run there then.
+ * Approves the current entries of the project's files, or of one file. The approval of a server holds until its entry or the
+ * directory it runs in changes. Without a file, the project's directory is trusted too: then the user's own servers run there.
  *
  * @since 0.1.0
  * @category trust
@@ -339,8 +340,8 @@ export const trust = (options: TrustOptions = {}): Effect.Effect<Approval.Review
   Effect.flatMap(review(options), ({ approve, review }) => Effect.as(approve, review))
 
 /**
- * Takes back every approval of a project's file; without one, of all files of the project and of its directory. Gives the real
- * paths of the files and the directory that were approved.
+ * Revokes every approval of a project's file; without a file, of all files of the project and of its directory. Returns the
+ * real paths of the files and the directory that were approved.
  *
  * @since 0.1.0
  * @category trust
@@ -352,8 +353,8 @@ const absoluteFile = ({ file, ...host }: ConfigHost & { readonly file?: string |
   file === undefined ? undefined : surroundings({ ...host, files: [file] }).files[0]
 
 /**
- * Finds the servers of another client and turns them into entries of ours. Writes nothing: `addImported` does. The client's own
- * files are never touched; each also works as it is as a config file.
+ * Finds the servers of another client and converts them to entries. Writes nothing: `addImported` does. The client's own files
+ * are never changed; each of them is also a valid config file as it is.
  *
  * @since 0.1.0
  * @category importing
@@ -362,7 +363,7 @@ export const importFrom = (client: Client, options: ConfigHost = {}): Effect.Eff
   Effect.suspend(() => ImportFrom.importFrom(client, surroundings(options)))
 
 /**
- * The file that {@link addImported} would write a server to, and whether it may run there at once.
+ * The file that {@link addImported} would write a server to, and whether the server may run from there at once.
  *
  * @since 0.1.0
  * @category importing
@@ -377,8 +378,8 @@ export const destination = (
   })
 
 /**
- * Writes a server of another client into a config file: what is the user's into the user's file, what a project's file declares
- * into the file of that project. The latter needs `trust` before it runs.
+ * Writes a server of another client into a config file: a server of the user into the user's file, a server of a project's
+ * file into the file of that project. The latter needs `trust` before it runs.
  *
  * @since 0.1.0
  * @category importing

@@ -1,32 +1,32 @@
 /**
- * What we ask the machine, in one place: tests and programs can say otherwise.
+ * The environment that configuration is read from: directories, variables, platform. Tests and programs can override each.
  */
 import { posix, resolve, win32 } from "node:path"
 import { defaultStateDir } from "../domain/internal/stateDir.js"
 import { homeDirectory } from "../system/homeDirectory.js"
 
 /**
- * Where configuration is looked for. Everything has a default for the process that runs.
+ * Where configuration is read from. Every field defaults to the value of the current process.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ConfigHost {
-  /** Where projects are looked for, and where servers of the program run that set no `cwd`. Defaults to the working directory. */
+  /** Where the search for project files starts, and where the program's servers without `cwd` run. Defaults to that of the process. */
   readonly cwd?: string | undefined
-  /** Further files, trusted, above all other files. Each has to be there. Defaults to none. */
+  /** Further trusted files, above all other files. Each must exist. Defaults to none. */
   readonly files?: ReadonlyArray<string> | undefined
-  /** Where approvals and copies are kept. Defaults to the platform's place for such data. */
+  /** The directory of approvals and backups. Defaults to the platform's directory for such data. */
   readonly stateDir?: string | undefined
   /** Defaults to the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** An absolute path; a relative one is ignored. Defaults to the user's home. */
   readonly home?: string | undefined
-  /** Defaults to the one that runs. */
+  /** Defaults to the current platform. */
   readonly platform?: NodeJS.Platform | undefined
 }
 
-/** The same with nothing left open. */
+/** A {@link ConfigHost} with all defaults filled in. */
 export interface Surroundings {
   readonly cwd: string
   readonly files: ReadonlyArray<string>
@@ -50,7 +50,7 @@ export const surroundings = (host: ConfigHost): Surroundings => {
   }
 }
 
-/** Not every user has a home: then what is looked for there is not there. */
+/** A user may have no home directory. Then the root stands in for it, and no file is found there. */
 const homeOrRoot = (): string => {
   try {
     return homeDirectory()
@@ -61,11 +61,11 @@ const homeOrRoot = (): string => {
 
 export const pathsOf = (platform: NodeJS.Platform) => (platform === "win32" ? win32 : posix)
 
-/** Where programs keep the settings of their users, unless they have habits of their own. */
+/** The directory in which programs store their users' settings by convention. */
 export const configHome = ({ env, home, platform }: Pick<Surroundings, "env" | "home" | "platform">): string => {
   const { isAbsolute, join } = pathsOf(platform)
   const { APPDATA = "", XDG_CONFIG_HOME = "" } = env
-  // the specification has relative ones ignored
+  // the XDG specification requires that relative paths are ignored
   if (isAbsolute(XDG_CONFIG_HOME)) return XDG_CONFIG_HOME
   if (platform !== "win32") return join(home, ".config")
   return isAbsolute(APPDATA) ? APPDATA : join(home, "AppData", "Roaming")

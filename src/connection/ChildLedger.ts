@@ -1,6 +1,6 @@
 /**
- * Where it is written down which processes are ours, before there are any: if we are killed, the next of us can find what is
- * left of us and nothing else. The default writes nothing.
+ * The port that records which processes belong to this supervisor, before they start. After a crash, the next supervisor uses
+ * the record to end the leftover processes and no others. The default records nothing.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -13,12 +13,15 @@ export class ChildLedger extends Context.Reference<ChildLedger>()("mcp-superviso
 
 export interface Service {
   /**
-   * Writes down that the processes with this tag in their environment (`MCP_SUPERVISOR_RUN`) are ours, until the scope closes.
-   * If groups are left then, it stays written. Ends what owners that are dead have left. Never fails, and takes a few seconds
-   * at most.
+   * Records that the processes with this tag in their environment (`MCP_SUPERVISOR_RUN`) belong to this supervisor, until the
+   * scope closes. The record stays if groups are left at that moment. Also ends the processes that dead owners have left. Never
+   * fails, and takes a few seconds at most.
    */
   readonly record: (runTag: string) => Effect.Effect<Groups, never, Scope.Scope>
 }
 
-/** The process groups that were started. A supervisor is ended with the group that was started for it, and spared elsewhere. */
+/**
+ * The process groups that were started. A supervisor process is ended only if it is in a group that was started for it; any
+ * other supervisor process is spared.
+ */
 export type Groups = Pick<Watch, "started" | "gone">

@@ -1,5 +1,5 @@
 /**
- * The port through which servers are reached. `layer` reaches real ones; `mcp-supervisor/Testing` has one for tests.
+ * The port that opens sessions. `layer` connects to real servers; `mcp-supervisor/Testing` provides a fake for tests.
  *
  * @since 0.1.0
  */
@@ -16,13 +16,13 @@ import type { Credentials } from "./Credentials.js"
 import type { Session } from "./Session.js"
 
 /**
- * Who answers what a server asks. A capability is advertised to the server only if its handler is there.
+ * Handles the requests of a server. A capability is advertised to the server only if its handler is present.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Handlers {
-  /** The places the server may work in; each value of the stream replaces the one before. */
+  /** The roots of the server. Each value of the stream replaces the previous one. */
   readonly roots?: Stream.Stream<ReadonlyArray<Protocol.Root>> | undefined
   readonly elicit?: ((request: Protocol.ElicitRequest) => Effect.Effect<Protocol.ElicitResult>) | undefined
   readonly sample?: ((request: Protocol.SampleRequest) => Effect.Effect<Protocol.SampleResult>) | undefined
@@ -33,15 +33,15 @@ export interface Handlers {
  * @category models
  */
 export interface ConnectOptions {
-  /** The name the server has in errors and logs. */
+  /** The name of the server in errors and logs. */
   readonly server: string
   readonly config: ServerConfig
   readonly handlers?: Handlers | undefined
-  /** What is shown to a remote server. Defaults to what its config says. */
+  /** Provides the headers for a remote server. Defaults to the headers of its config. */
   readonly credentials?: Credentials | undefined
-  /** Told as the attempt comes further. */
+  /** Runs when the attempt enters a phase. */
   readonly onPhase?: ((phase: AttemptPhase) => Effect.Effect<void>) | undefined
-  /** Told each line the server writes, also when the attempt fails. Must not throw. */
+  /** Receives each line that the server writes, also when the attempt fails. Must not throw. */
   readonly onLog?: ((line: Protocol.LogLine) => void) | undefined
 }
 
@@ -53,8 +53,8 @@ export class Connector extends Context.Tag("mcp-supervisor/Connector")<
   Connector,
   {
     /**
-     * Connects within the config's `timeout.connect`. May be interrupted at any moment. Closing the scope ends everything
-     * that belongs to the session, within a bound.
+     * Connects within the config's `timeout.connect`. Can be interrupted at any moment. Closing the scope ends everything that
+     * belongs to the session, within a bounded time.
      */
     readonly connect: (options: ConnectOptions) => Effect.Effect<Session, Errors.ConnectionError, Scope.Scope>
   }
@@ -65,18 +65,18 @@ export class Connector extends Context.Tag("mcp-supervisor/Connector")<
  * @category models
  */
 export interface Options {
-  /** How we introduce ourselves. Defaults to `mcp-supervisor` and its version. */
+  /** The client info that is sent to servers. Defaults to `mcp-supervisor` and its version. */
   readonly clientInfo?: { readonly name: string; readonly version: string } | undefined
   /**
-   * Whether local servers get the PATH of the user's login shell, for programs that are not started from one. Defaults to
-   * false: the PATH we have ourselves.
+   * Whether local servers get the PATH of the user's login shell, for programs that are not started from a shell. Defaults to
+   * false: servers get the PATH of this process.
    */
   readonly loginPath?: boolean | undefined
 }
 
 /**
- * Reaches real servers: processes, and URLs. While it is there, a hook on the exit of our own process kills what it has
- * started and not ended yet.
+ * Connects to real servers: processes and URLs. While the layer exists, a hook on the exit of this process kills the server
+ * processes that are still running.
  *
  * @since 0.1.0
  * @category layers
@@ -85,7 +85,7 @@ export const layer = (options: Options = {}): Layer.Layer<Connector> =>
   Layer.scoped(
     Connector,
     Effect.gen(function* () {
-      // the SDK takes a while to load: only those wait for it who build this layer
+      // Loading the SDK is slow: only programs that build this layer wait for it.
       const { connect, makeConnectorContext } = yield* Effect.promise(() => import("./sdk/sdkConnect.js"))
       const host = yield* makeConnectorContext(options)
       return { connect: (connectOptions) => connect(host, connectOptions) }

@@ -1,5 +1,5 @@
 /**
- * What all connections of one connector share.
+ * The state that all connections of one connector share: process groups, HTTP pool, clocks and tags.
  */
 import { randomUUID } from "node:crypto"
 import { userInfo } from "node:os"
@@ -25,12 +25,12 @@ export interface ConnectorContext {
   readonly groups: ProcessGroups.ProcessGroups
   readonly http: HttpClient.Pool
   readonly scopes: SharedScopes.SharedScopes
-  /** For what must not wait while somebody is asked. */
+  /** Clocks that keep running while a handler is asked. */
   readonly steadyClocks: Clocks.Clocks
   readonly strays: StrayProcesses.StrayProcesses
-  /** The tag of the next process. Available when the run is recorded, so that no process is started before that. */
+  /** Gives the tag of the next process. Waits until the run is recorded, so that no process starts before that. */
   readonly nextTag: Effect.Effect<Tag>
-  /** The PATH of the user's login shell, if it is wanted and known. */
+  /** The PATH of the user's login shell, or undefined if the option is off or the PATH cannot be determined. */
   readonly loginPath: Effect.Effect<string | undefined>
 }
 
@@ -65,16 +65,17 @@ export const makeConnectorContext = (options: Options): Effect.Effect<ConnectorC
     }
   })
 
-/** The guard is closed last: it is told that all groups are gone. */
+/** Starts to watch this run. Acquired first and therefore closed last, when all groups have been reported gone. */
 const guardOf = (runTag: string) =>
   Effect.gen(function* () {
     const guard = yield* Effect.flatMap(ProcessGuard, ({ watch }) => watch(runTag))
-    // a guard marks its supervisor: another supervisor that cleans up spares this one, although it carries that one's tag
+    // A guard marks this process as a supervisor. Without the mark, the cleanup of the outer supervisor would end this process,
+    // because it carries the tag of the outer run.
     if (InheritedRun.get() !== undefined) guard.prepare()
     return guard
   })
 
-/** Begins to record the run and does not wait for the disk: only the start of a process waits. */
+/** Starts to record the run in the background. Only the start of a process waits for the disk. */
 const recordRun = (run: string) =>
   Effect.gen(function* () {
     const { record } = yield* ChildLedger
@@ -96,7 +97,10 @@ const recordRun = (run: string) =>
     }
   })
 
-/** A host without a user or a shell has no login PATH either. It is asked once: whoever gives up waiting must not spoil it. */
+/**
+ * The PATH of the login shell; undefined without a user or a shell. It is computed once and uninterruptibly: a caller that is
+ * interrupted must not leave a failed result in the cache.
+ */
 const pathOfLogin = Effect.try(() => userInfo().shell).pipe(
   Effect.orElseSucceed(() => null),
   Effect.flatMap((shell) =>

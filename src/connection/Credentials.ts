@@ -1,6 +1,6 @@
 /**
- * What a remote server wants to see before it answers, and what is done when that is not enough. Whoever connects provides
- * it; here it is only known when to ask.
+ * The authorization headers for a remote server, and the reaction to a 401 or 403. The caller of `connect` provides them; this
+ * interface only defines when they are requested.
  *
  * @since 0.1.0
  */
@@ -14,11 +14,11 @@ import type { Secrets } from "../domain/Secrets.js"
  */
 export interface Refusal {
   readonly status: 401 | 403
-  /** The header `www-authenticate`, or nothing. */
+  /** The header `www-authenticate`, or an empty string. */
   readonly challenge: string
-  /** The headers that were refused. */
+  /** The headers of the refused request. */
   readonly sent: Readonly<Record<string, string>>
-  /** How often this request was sent again already. */
+  /** How often this request has been retried. */
   readonly retries: number
 }
 
@@ -27,15 +27,15 @@ export interface Refusal {
  * @category models
  */
 export interface Credentials {
-  /** Brings what is needed, before the first request of an attempt. */
+  /** Makes the headers available. Runs before the first request of an attempt. */
   readonly prepare: Effect.Effect<void, ConnectionError>
-  /** For a request that is about to be sent, in lower case. Must not throw. */
+  /** The headers for a request that is about to be sent, in lower case. Must not throw. */
   readonly headers: () => Readonly<Record<string, string>>
-  /** What of it must not be shown. The same object while nothing changes. Must not throw. */
+  /** The parts of the headers that must not be shown. Returns the same object until something changes. Must not throw. */
   readonly secrets: () => Secrets
   /**
-   * The server refused a request: with 401, or with 403 because the login allows too little. Succeeds if there are other
-   * headers by now that are worth a try; fails with what to say instead.
+   * Handles a request that the server refused: with 401, or with 403 because the login lacks a scope. Succeeds if the headers
+   * have changed and the request can be retried; otherwise fails with the error to report.
    */
   readonly refused: (refusal: Refusal) => Effect.Effect<void, ConnectionError>
 }

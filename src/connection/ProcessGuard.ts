@@ -1,5 +1,5 @@
 /**
- * The port to a process that outlives the supervisor and ends its servers if the supervisor dies. The default guards nothing.
+ * The port to the guard, a process that ends the servers when the supervisor was killed. The default guards nothing.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,19 +11,25 @@ export class ProcessGuard extends Context.Reference<ProcessGuard>()("mcp-supervi
 
 export interface Service {
   /**
-   * Guards the processes with this tag in their environment (`MCP_SUPERVISOR_RUN`). When the scope closes and no group is left,
-   * the guard ends; with groups left, it ends them.
+   * Guards the processes with this tag in their environment (`MCP_SUPERVISOR_RUN`). When the scope closes, the guard exits if
+   * no group is left; otherwise it ends the groups that are left.
    */
   readonly watch: (runTag: string) => Effect.Effect<Watch, never, Scope.Scope>
 }
 
-/** Never throws and never waits: it is used between the decision to start a process and its start. */
+/**
+ * Reports process groups to the guard. Never throws and never waits: it is used between the decision to start a process and its
+ * start.
+ */
 export interface Watch {
-  /** Must be called before a process is started. The guard knows the tag from then on, even if we are killed at once. */
+  /**
+   * Must be called before a process is started. From then on the guard knows the tag, even if the supervisor is killed
+   * immediately.
+   */
   readonly prepare: () => void
-  /** A process group was started. */
+  /** Reports that a process group was started. */
   readonly started: (group: number) => void
-  /** Nothing of a group is left. */
+  /** Reports that nothing of a group is left. */
   readonly gone: (group: number) => void
 }
 

@@ -1,5 +1,5 @@
 /**
- * One live server as an Effect API. A session belongs to the scope it was opened in and ends with it.
+ * An open MCP connection as an Effect API. A session belongs to the scope it was opened in and ends with it.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ import type * as Listing from "../domain/catalog/Listing.js"
 import * as Protocol from "../domain/catalog/Protocol.js"
 
 /**
- * What the handshake told about the server.
+ * What the handshake returned about the server.
  *
  * @since 0.1.0
  * @category models
@@ -21,13 +21,13 @@ export const Info = Schema.Struct({
   transport: Protocol.Transport,
   era: Protocol.Era,
   protocolVersion: Schema.String,
-  /** Absent if the server does not introduce itself. */
+  /** Absent if the server does not send it. */
   serverInfo: Schema.optional(Protocol.ServerInfo),
-  /** What the server says it can do, verbatim. */
+  /** The capabilities that the server declares, verbatim. */
   capabilities: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
-  /** How the server wants to be used. */
+  /** The server's instructions for its use. */
   instructions: Schema.optional(Schema.String),
-  /** The process of a local server. */
+  /** The process id of a local server. */
   pid: Schema.optional(Schema.Int)
 }).annotations({ identifier: "SessionInfo" })
 
@@ -38,16 +38,16 @@ export const Info = Schema.Struct({
 export type Info = typeof Info.Type
 
 /**
- * The two clocks of a request. Both stand still while a handler is asked for an answer: whichever request of the session that
- * belongs to, it is not the server that takes its time.
+ * The two timeouts of a request. Both clocks stop while a handler of this session is asked, for whichever request: the server
+ * is not what takes the time.
  *
  * @since 0.1.0
  * @category models
  */
 export interface RequestOptions {
-  /** Without a sign of life for this long it fails. Defaults to the server's `timeout.call`. */
+  /** The request fails after this time without a sign of life. Defaults to the server's `timeout.call`. */
   readonly idleTimeout?: Duration.DurationInput | undefined
-  /** It fails after this long in any case. Defaults to the server's `timeout.total`. */
+  /** The request fails after this time in any case. Defaults to the server's `timeout.total`. */
   readonly totalTimeout?: Duration.DurationInput | undefined
 }
 
@@ -56,14 +56,15 @@ export interface RequestOptions {
  * @category models
  */
 export interface CallOptions extends RequestOptions {
-  /** Runs for each progress report, in order; what was reported before the answer runs before the call returns. */
+  /** Runs for each progress report, in order. Reports that arrive before the result run before the call returns. */
   readonly onProgress?: ((progress: Protocol.Progress) => Effect.Effect<void>) | undefined
-  /** Goes to the server beside the arguments, as `_meta`. */
+  /** Sent to the server beside the arguments, as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * Something the server said unasked. Reports of the same that nobody has read yet count as one.
+ * A notification of the server, or a change of the connection. Equal notifications that have not been read yet are merged into
+ * one.
  *
  * @since 0.1.0
  * @category models
@@ -72,7 +73,7 @@ export const Notification = Schema.Union(
   Schema.TaggedStruct("ListChanged", { list: Protocol.ListKind }),
   Schema.TaggedStruct("ResourceUpdated", { uri: Schema.String }),
   Schema.TaggedStruct("ElicitationCompleted", { elicitationId: Schema.String }),
-  /** The server sent a notification that exceeds a limit: the one of nesting if no reason is given. */
+  /** The server sent a notification that exceeds a limit: the nesting limit if no reason is given. */
   Schema.TaggedStruct("Dropped", { method: Schema.String, reason: Schema.optional(Schema.String) }),
   Schema.TaggedStruct("PushChanged", { push: Protocol.Push })
 )
@@ -84,8 +85,8 @@ export const Notification = Schema.Union(
 export type Notification = typeof Notification.Type
 
 /**
- * How a request can fail. None of these but `AuthRequired` and an `OutcomeUnknown` says anything about the connection:
- * {@link Session.closed} does.
+ * How a request can fail. Only `AuthRequired` and `OutcomeUnknown` say anything about the connection; see {@link
+ * Session.closed}.
  *
  * @since 0.1.0
  * @category errors
@@ -107,15 +108,15 @@ export interface Session {
   readonly info: Info
 
   /**
-   * All pages, within the server's `timeout.list`. Empty, without asking, if the server does not say that it has tools; so
-   * for the other lists.
+   * Lists all pages, within the server's `timeout.list`. Empty, without a request, if the server does not declare the
+   * capability. This applies to all lists.
    */
   readonly listTools: Effect.Effect<Listing.Listing<Listing.ListedTool>, RequestError>
   readonly listResources: Effect.Effect<Listing.Listing<Listing.ListedResource>, RequestError>
   readonly listResourceTemplates: Effect.Effect<Listing.Listing<Listing.ListedResourceTemplate>, RequestError>
   readonly listPrompts: Effect.Effect<Listing.Listing<Listing.ListedPrompt>, RequestError>
 
-  /** Interrupting it tells the server once, returns at once and leaves the connection as it is. */
+  /** Calls a tool. An interrupt sends one cancellation to the server, returns immediately and leaves the connection open. */
   readonly callTool: (
     name: string,
     args?: Readonly<Record<string, unknown>>,
@@ -125,7 +126,7 @@ export interface Session {
     uri: string,
     options?: RequestOptions
   ) => Effect.Effect<Protocol.ReadResourceResult, RequestError>
-  /** Emits at each change; unsubscribes when the last reader of that URI leaves. Ends with the session. */
+  /** Emits at each change. Unsubscribes when the last reader of the URI ends. Ends with the session. */
   readonly subscribeResource: (uri: string) => Stream.Stream<{ readonly uri: string }, RequestError>
   readonly getPrompt: (
     name: string,
@@ -136,21 +137,23 @@ export interface Session {
     request: Protocol.CompleteRequest,
     options?: RequestOptions
   ) => Effect.Effect<Protocol.CompleteResult, RequestError>
-  /** The least urgent log messages the server shall send. */
+  /** Sets the lowest level of log messages that the server sends. */
   readonly setLogLevel: (level: Protocol.LogLevel) => Effect.Effect<void, RequestError>
-  /** Succeeds if the server answers within this time, in whatever words. */
+  /** Succeeds if the server responds within this time; an error response counts. */
   readonly probe: (timeout: Duration.DurationInput) => Effect.Effect<void, Errors.ConnectionError>
 
-  /** Begins with what came since the session was opened, for the first reader. Ends with the session. */
+  /** Notifications. The first reader also receives those that arrived since the session was opened. Ends with the session. */
   readonly notifications: Stream.Stream<Notification>
   /**
-   * Begins with what came since the session was opened, for the first reader. One that cannot keep up misses the oldest
-   * lines. Ends with the session.
+   * Log lines. The first reader also receives those that arrived since the session was opened. A reader that cannot keep up
+   * misses the oldest lines. Ends with the session.
    */
   readonly logs: Stream.Stream<Protocol.LogLine>
   readonly push: Effect.Effect<Protocol.Push>
-  /** What a local server wrote besides messages: its last words, and how many lines of its stdout were none. */
+  /**
+   * What a local server wrote besides messages: the last lines of stderr, and the number of stdout lines that were no messages.
+   */
   readonly output: Effect.Effect<{ readonly stderr: string; readonly strayLines: number }>
-  /** Completes with the reason when the session is of no more use. */
+  /** Completes with the reason when the session is no longer usable. */
   readonly closed: Effect.Effect<Errors.ConnectionError>
 }

@@ -1,6 +1,5 @@
 /**
- * The control API as a description: routes, what they take, what they answer. Server, client and OpenAPI document derive from
- * it.
+ * Describes the control API: routes, requests and responses. Server, client and OpenAPI document derive from it.
  *
  * @since 0.1.0
  */
@@ -21,7 +20,7 @@ import * as Payload from "./Payload.js"
 
 export { revision } from "./apiRevision.js"
 
-/** The server has it decoded already; the derived client does not encode by itself. */
+/** A path segment. The server receives it decoded; the derived client does not encode it by itself. */
 const Segment = Schema.transform(Schema.String, Schema.String, {
   strict: true,
   decode: (text) => text,
@@ -161,7 +160,7 @@ const system = HttpApiGroup.make("system")
   .annotate(OpenApi.Description, "The supervisor itself.")
 
 /**
- * All routes.
+ * The control API with all routes.
  *
  * @since 0.1.0
  * @category models

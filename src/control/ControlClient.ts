@@ -1,5 +1,5 @@
 /**
- * A client of the control API: what is derived from its description, and the streams, which are not.
+ * A client of the control API: methods derived from the API's description, and the event streams beside them.
  *
  * @since 0.1.0
  */
@@ -27,16 +27,16 @@ import { type Message, parse } from "./server/sse.js"
  * @category models
  */
 export interface Options {
-  /** The Unix socket. It is preferred where both are given. */
+  /** The Unix socket. It is preferred to the address. */
   readonly socket?: string | undefined
-  /** Such as `http://127.0.0.1:7444`. One of both has to be there. */
+  /** Such as `http://127.0.0.1:7444`. Either this or the socket is required. */
   readonly address?: string | undefined
   readonly token: Redacted.Redacted<string>
 }
 
 /**
- * What comes out of the event stream. `Reset`: the id that was asked for is of another supervisor, or of one that was started
- * again, and everything has to be read anew. `Skipped`: some events are no longer kept.
+ * An element of the event stream. `Reset`: the requested id is from another run of the supervisor, so the client has to read
+ * all state again. `Skipped`: some events are no longer stored.
  *
  * @since 0.1.0
  * @category models
@@ -47,14 +47,14 @@ export type EventMessage =
   | {
       readonly _tag: "Skipped"
       readonly id: string
-      /** When the supervisor found out. */
+      /** When the supervisor detected the gap. */
       readonly at: number
       readonly from: number
       readonly to: number
     }
 
 /**
- * The answer is none of ours: something else listens there, or the connection broke.
+ * The response is not from a supervisor: another program listens there, or the connection broke.
  *
  * @since 0.1.0
  * @category errors
@@ -80,7 +80,7 @@ export class CutOff extends Schema.TaggedError<CutOff>("mcp-supervisor/CutOff")(
 }
 
 /**
- * A call ended in an error that only a later version knows, in the words of the supervisor.
+ * A call failed with an error that this version does not know. Carries the supervisor's message.
  *
  * @since 0.1.0
  * @category errors
@@ -120,18 +120,18 @@ export const make = (options: Options) =>
           HttpClientRequest.bearerToken(token)
         )
       ),
-      HttpClient.mapRequestEffect(straight)
+      HttpClient.mapRequestEffect(rejectDotSegments)
     )
     const derived = yield* HttpApiClient.makeWith(ControlApi, { httpClient: http })
     return {
       ...derived,
-      /** Events from now on; after an id, those that follow it. Ends when the supervisor does. */
+      /** Events from now on, or the events after an id. Ends when the supervisor shuts down. */
       events: (after?: string): Stream.Stream<EventMessage, StreamError> =>
-        follow(
+        openEventStream(
           http,
           HttpClientRequest.get("/events", after === undefined ? {} : { headers: { "last-event-id": after } })
         ).pipe(Stream.mapEffect(toMessage)),
-      /** Calls a tool, and says on the way how far it is. Whoever is interrupted cancels the call. */
+      /** Calls a tool and reports its progress. An interrupt cancels the call. */
       call: (
         tool: string,
         payload: typeof Call.Type,
@@ -139,19 +139,19 @@ export const make = (options: Options) =>
       ): Effect.Effect<CallToolResult, CallError> =>
         HttpClientRequest.post(`/tools/${encodeURIComponent(tool)}/call`).pipe(
           HttpClientRequest.bodyJson(payload),
-          // what the other side would say of it, if it could be sent
+          // the error with which the server would reject these arguments if they could be sent
           Effect.mapError(() => new ControlError.BadRequest({ detail: "the arguments are no JSON", issues: [] })),
-          Effect.map((request) => follow(http, request)),
+          Effect.map((request) => openEventStream(http, request)),
           Stream.unwrap,
           Stream.mapEffect((message) => toResult(message, onProgress)),
           Stream.filterMap((result) => result),
           Stream.runHead,
           Effect.flatMap(Option.match({ onNone: () => new CutOff(), onSome: Effect.succeed }))
         ),
-      /** What a server has written and writes. Ends when the server is removed or the supervisor ends. */
+      /** Stored and new log lines of a server. Ends when the server is removed or the supervisor shuts down. */
       logs: (server: string): Stream.Stream<LogLine, StreamError> =>
-        follow(http, HttpClientRequest.get(`/servers/${encodeURIComponent(server)}/logs`)).pipe(
-          Stream.mapEffect(({ data }) => Effect.mapError(decodeLine(data), unknown))
+        openEventStream(http, HttpClientRequest.get(`/servers/${encodeURIComponent(server)}/logs`)).pipe(
+          Stream.mapEffect(({ data }) => Effect.mapError(decodeLine(data), unknownAnswer))
         )
     }
   })
@@ -162,35 +162,36 @@ export const make = (options: Options) =>
  */
 export type ControlClient = Effect.Effect.Success<ReturnType<typeof make>>
 
-/** A name of one or two dots in a path would make it another path, and do something else. No server can be called that. */
-const straight = (
+/** Rejects `.` and `..` as a path segment: URL normalization would turn it into another route. No server can have such a name. */
+const rejectDotSegments = (
   request: HttpClientRequest.HttpClientRequest
 ): Effect.Effect<HttpClientRequest.HttpClientRequest, HttpClientError.RequestError> =>
   /\/\.{1,2}(?:\/|$)/.test(request.url)
     ? new HttpClientError.RequestError({ request, reason: "InvalidUrl", description: "no server is called . or .." })
     : Effect.succeed(request)
 
-const follow = (
+const openEventStream = (
   http: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest
 ): Stream.Stream<Message, StreamError> => {
-  const opened = Effect.flatMap(http.execute(HttpClientRequest.accept(request, "text/event-stream")), (response) =>
-    response.status === 200 ? Effect.succeed(response) : refused(response)
+  const openResponse = Effect.flatMap(
+    http.execute(HttpClientRequest.accept(request, "text/event-stream")),
+    (response) => (response.status === 200 ? Effect.succeed(response) : failWithRejection(response))
   )
-  return parse(HttpClientResponse.stream(opened))
+  return parse(HttpClientResponse.stream(openResponse))
 }
 
-const Answer = Schema.Union(...ControlError.refusals, ControlError.ServerNotFound)
+const ErrorResponse = Schema.Union(...ControlError.refusals, ControlError.ServerNotFound)
 
-const refused = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<never, StreamError> =>
+const failWithRejection = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<never, StreamError> =>
   Effect.flatMap(
-    Effect.mapError(Effect.flatMap(response.json, Schema.decodeUnknown(Answer)), () =>
-      unknown(`status ${response.status}`)
+    Effect.mapError(Effect.flatMap(response.json, Schema.decodeUnknown(ErrorResponse)), () =>
+      unknownAnswer(`status ${response.status}`)
     ),
     Effect.fail
   )
 
-const unknown = (cause: unknown): UnknownAnswer => new UnknownAnswer({ detail: String(cause) })
+const unknownAnswer = (cause: unknown): UnknownAnswer => new UnknownAnswer({ detail: String(cause) })
 
 const decodeLine = Schema.decode(Schema.parseJson(LogLine))
 const decodeEvent = Schema.decode(Schema.parseJson(ServerEvent))
@@ -201,22 +202,22 @@ const decodeOther = Schema.decode(
   Schema.parseJson(Schema.Struct({ error: Schema.Struct({ tag: Schema.String, message: Schema.String }) }))
 )
 
-/** The result, once it is there. */
+/** Decodes one message of a call's stream: `Some` for the result, `None` for progress. */
 const toResult = (
   { data, event }: Message,
   onProgress: (progress: Progress) => Effect.Effect<void>
 ): Effect.Effect<Option.Option<CallToolResult>, CallError> => {
   switch (event) {
     case "progress":
-      return Effect.as(Effect.flatMap(Effect.mapError(decodeProgress(data), unknown), onProgress), Option.none())
+      return Effect.as(Effect.flatMap(Effect.mapError(decodeProgress(data), unknownAnswer), onProgress), Option.none())
     case "result":
-      return Effect.asSome(Effect.mapError(decodeResult(data), unknown))
+      return Effect.asSome(Effect.mapError(decodeResult(data), unknownAnswer))
     case "error":
       return decodeFailure(data).pipe(
         Effect.orElse(() =>
           Effect.map(decodeOther(data), ({ error: { message, tag } }) => new UnknownError({ tag, detail: message }))
         ),
-        Effect.mapError(unknown),
+        Effect.mapError(unknownAnswer),
         Effect.flatMap((error: CallError) => Effect.fail(error))
       )
     default:
@@ -227,7 +228,7 @@ const toResult = (
 const toMessage = ({ data, event, id = "" }: Message): Effect.Effect<EventMessage, UnknownAnswer> => {
   if (event === "reset") return Effect.succeed({ _tag: "Reset", id })
   return Effect.mapBoth(decodeEvent(data), {
-    onFailure: unknown,
+    onFailure: unknownAnswer,
     onSuccess: (event) =>
       event.type === "Skipped"
         ? { _tag: "Skipped", id, at: event.at, from: event.from, to: event.to }

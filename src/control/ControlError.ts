@@ -1,5 +1,5 @@
 /**
- * How the control API says no: the errors of its own, and the one shape in which all errors cross the wire.
+ * Defines the errors of the control API, and the one JSON shape in which all errors are sent.
  *
  * @since 0.1.0
  */
@@ -9,7 +9,7 @@ import * as Errors from "../domain/Errors.js"
 import { Issue, renderAll } from "../domain/Issue.js"
 
 /**
- * The request is not what this route takes. The issues name the places, never the values.
+ * The request does not match the route's schema. The issues name paths, never values.
  *
  * @since 0.1.0
  * @category errors
@@ -36,13 +36,13 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>("mcp-supervis
 }
 
 /**
- * The request comes from a page, or under a name, that has no business here.
+ * The request has an origin or a host name that is not allowed.
  *
  * @since 0.1.0
  * @category errors
  */
 export class Forbidden extends Schema.TaggedError<Forbidden>("mcp-supervisor/Forbidden")("Forbidden", {
-  /** The header that says so. */
+  /** The header that was rejected. */
   header: Schema.Literal("host", "origin")
 }) {
   override get message(): string {
@@ -106,7 +106,7 @@ export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaTyp
 }
 
 /**
- * A fault of our own. What it was is in the supervisor's log.
+ * A fault of the supervisor. Its log has the details.
  *
  * @since 0.1.0
  * @category errors
@@ -136,7 +136,7 @@ export class NoConfigFiles extends Schema.TaggedError<NoConfigFiles>("mcp-superv
 }
 
 /**
- * An error as `{ error: { tag, message, … } }`, with the status it is answered with.
+ * The schema of an error as `{ error: { tag, message, … } }`, with its HTTP status.
  *
  * @since 0.1.0
  * @category schemas
@@ -156,7 +156,7 @@ export const envelope = <
   const Wire = Body as unknown as Schema.Schema<{ readonly error: Readonly<Record<string, unknown>> }, Envelope>
   return Schema.transform(Wire, Schema.typeSchema(error), {
     strict: true,
-    // a class with these fields makes instances of itself, which its type does not say
+    // the constructor returns `Self`, which the type `TaggedErrorClass` does not express
     decode: ({ error: fields }) => new error(fields as never) as unknown as Self,
     encode: (failure) => ({
       error: { ...pick(failure, Object.keys(details)), tag: error._tag, message: failure.message }
@@ -181,7 +181,7 @@ const pick = (from: object, keys: ReadonlyArray<string>): Record<string, unknown
   )
 
 /**
- * How each refusal is answered.
+ * The HTTP status of each rejection.
  *
  * @since 0.1.0
  * @category schemas
@@ -198,7 +198,7 @@ export const statuses: Readonly<Record<Refusal["_tag"], number>> = {
 }
 
 /**
- * Every way in which a request can be refused before it reaches its route, or by a fault behind it.
+ * Every error with which a request is rejected before it reaches its route, or because of a fault in it.
  *
  * @since 0.1.0
  * @category errors
@@ -229,7 +229,7 @@ export const refusals = [
 ] as const
 
 /**
- * How each error of the library is answered.
+ * The schemas in which the errors of the library are sent.
  *
  * @since 0.1.0
  * @category schemas
@@ -247,7 +247,8 @@ export const Unconfigured = envelope(NoConfigFiles, 409)
 export const AuthError = envelope(Errors.AuthError, 409)
 
 /**
- * How a call that has no result is answered. `409` asks for something to be done first; `502` and `504` may have been executed.
+ * The schemas of errors of a call or a read. `409` requires an action first; with `502` and `504`, the call may have been
+ * executed.
  *
  * @since 0.1.0
  * @category schemas

@@ -1,5 +1,5 @@
 /**
- * Listens for those who control the supervisor: on loopback, and on a Unix socket.
+ * Serves the control API on a TCP address (loopback by default) and on a Unix socket.
  *
  * @since 0.1.0
  */
@@ -32,28 +32,28 @@ import { listen, type Listening } from "./server/listen.js"
  * @category models
  */
 export interface Options {
-  /** Where to listen. Beyond loopback only with `ownToken`. Defaults to `127.0.0.1`. */
+  /** The host to listen on. Hosts other than loopback require `ownToken`. Defaults to `127.0.0.1`. */
   readonly host?: string | undefined
-  /** 0 is any that is free. Defaults to 7444. */
+  /** 0 selects any free port. Defaults to 7444. */
   readonly port?: number | undefined
-  /** The path of a Unix socket to listen on as well. What is there under that name is an error. Defaults to none. */
+  /** The path of a Unix socket to listen on as well. It is an error if the path exists. Defaults to none. */
   readonly socket?: string | undefined
-  /** What every request has to carry. */
+  /** The token that every request has to carry. */
   readonly token: Redacted.Redacted<string>
-  /** Another one that does as well, chosen by the user; of 16 characters at least. Defaults to none. */
+  /** A second accepted token, chosen by the user, of at least 16 characters. Defaults to none. */
   readonly ownToken?: Redacted.Redacted<string> | undefined
-  /** Further names under which this may be asked. Defaults to none. */
+  /** Further host names under which requests are accepted. Defaults to none. */
   readonly allowedHosts?: ReadonlyArray<string> | undefined
-  /** Pages of other addresses that may ask, with the token, such as `https://example.com`. Defaults to none. */
+  /** Other origins whose pages may send requests with the token, such as `https://example.com`. Defaults to none. */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
-  /** Bytes that a body may have. Defaults to 4 MiB. */
+  /** The largest body in bytes. Defaults to 4 MiB. */
   readonly maxBody?: number | undefined
-  /** How often an event stream shows that it lives. Defaults to 15 seconds. */
+  /** The interval of keep-alive comments in event streams. Defaults to 15 seconds. */
   readonly heartbeat?: Duration.DurationInput | undefined
 }
 
 /**
- * Anybody could reach the supervisor there, and nobody chose a token for that.
+ * Other machines could reach the supervisor, and the user chose no token.
  *
  * @since 0.1.0
  * @category errors
@@ -67,7 +67,7 @@ export class UnsafeBind extends Schema.TaggedError<UnsafeBind>("mcp-supervisor/U
 }
 
 /**
- * The token that the user chose can be guessed, or cannot be sent.
+ * The token that the user chose is too easy to guess, or cannot be sent in a header.
  *
  * @since 0.1.0
  * @category errors
@@ -85,7 +85,7 @@ export class WeakToken extends Schema.TaggedError<WeakToken>("mcp-supervisor/Wea
 export class ListenFailed extends Schema.TaggedError<ListenFailed>("mcp-supervisor/ListenFailed")("ListenFailed", {
   /** Host and port, or the path of the socket. */
   address: Schema.String,
-  /** What the system calls the error. */
+  /** The system's error code. */
   code: Schema.String
 }) {
   override get message(): string {
@@ -96,7 +96,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>("mcp-supervis
 }
 
 /**
- * Where it listens.
+ * The running control server and its addresses.
  *
  * @since 0.1.0
  * @category tags
@@ -107,7 +107,7 @@ export class ControlServer extends Context.Tag("mcp-supervisor/ControlServer")<
     /** Such as `http://127.0.0.1:7444`. */
     readonly address: string
     readonly socket?: string | undefined
-    /** The first part of event ids: another one after each start. */
+    /** The first part of event ids. It differs after each start. */
     readonly epoch: string
   }
 >() {}
@@ -125,7 +125,7 @@ export const defaultHost = "127.0.0.1"
 export const defaultPort = 7444
 
 /**
- * Refuses to listen where others can reach us with nothing but what we made up ourselves, and to accept what is no token.
+ * Checks that a host other than loopback has a token that the user chose, and that this token is valid.
  *
  * @since 0.1.0
  * @category checks
@@ -179,15 +179,15 @@ const make = (
     )
     const app: HttpApp.Default = requestPipeline({ policy, maxBody })(Effect.provide(routed, context))
 
-    const serve = (where: ListenOptions, named: string) =>
-      Effect.mapError(listen(app, where), (code) => new ListenFailed({ address: named, code }))
+    const serve = (where: ListenOptions, address: string) =>
+      Effect.mapError(listen(app, where), (code) => new ListenFailed({ address, code }))
     const tcp = yield* serve({ host, port }, `${host}:${port}`)
     const listening = [tcp]
     if (socket !== undefined) {
       listening.push(yield* serve({ path: socket }, socket))
       yield* Effect.ignore(Effect.try(() => chmodSync(socket, 0o600)))
     }
-    // before anybody waits for connections to end
+    // event streams end first: draining waits for open responses
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(
         feed.end,

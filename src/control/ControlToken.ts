@@ -1,5 +1,5 @@
 /**
- * The token that every request carries: a file that only the user can read.
+ * Reads, creates and checks the token that every request carries: a file that only the user can read.
  *
  * @since 0.1.0
  */
@@ -14,7 +14,7 @@ import * as StateFile from "../system/stateFile.js"
 import { codeOf } from "../system/wholeFile.js"
 
 /**
- * There is no token to be had.
+ * The token cannot be read or written, or is invalid.
  *
  * @since 0.1.0
  * @category errors
@@ -35,7 +35,7 @@ export class TokenUnusable extends Schema.TaggedError<TokenUnusable>("mcp-superv
 export const fileIn = (stateDir: string): string => join(stateDir, "control-token")
 
 /**
- * The token of a state directory, if there is one.
+ * Reads the token of a state directory. Fails if there is none.
  *
  * @since 0.1.0
  * @category files
@@ -54,7 +54,7 @@ export const read = (stateDir: string): Effect.Effect<Redacted.Redacted<string>,
               : `cannot be read (${codeOf(error)})`
         })
     })
-    // whoever runs goes on to accept it: only the next start can replace it
+    // a running supervisor still accepts the exposed token: only the next start can replace it
     if (isExposed) yield* Effect.annotateLogs(Effect.logWarning("mcp.control.token_exposed"), "file", file)
     if (!isStrong(text)) {
       return yield* new TokenUnusable({ file, reason: "is no token; remove it, and the next start makes a new one" })
@@ -74,14 +74,14 @@ const readToken = async (path: string): Promise<{ readonly isExposed: boolean; r
   }
 }
 
-/** More than the longest token and the line end after it. */
+/** More than the longest token and its line end. */
 const maxBytes = 2048
 
 const othersMayRead = ({ mode }: { readonly mode: number }): boolean =>
   process.platform !== "win32" && (mode & 0o077) !== 0
 
 /**
- * Whether a text will do as a token: 16 printable characters at least, without spaces, and as many as fit into a header.
+ * Whether a text is a valid token: at least 16 printable characters without spaces, and short enough for a header.
  *
  * @since 0.1.0
  * @category checks
@@ -89,8 +89,8 @@ const othersMayRead = ({ mode }: { readonly mode: number }): boolean =>
 export const isStrong = (text: string): boolean => /^[\x21-\x7e]{16,1024}$/.test(text)
 
 /**
- * The same, made if there is none: of several who make one at once, all get the same. One that others could read is replaced,
- * so this is for whoever is about to accept it, not for those who ask.
+ * Reads the token of a state directory, and creates it if there is none. Processes that create it at the same time get the
+ * same token. A token that other users could read is replaced, so only the supervisor calls this, not its clients.
  *
  * @since 0.1.0
  * @category files
@@ -103,24 +103,24 @@ export const make = (stateDir: string): Effect.Effect<Redacted.Redacted<string>,
       () => false
     )
     if (isExposed) yield* Effect.annotateLogs(Effect.logWarning("mcp.control.token_replaced"), "file", file)
-    const put = isExposed ? StateFile.write : StateFile.create
+    const store = isExposed ? StateFile.write : StateFile.create
     yield* Effect.mapError(
-      put(file, `${randomBytes(32).toString("base64url")}\n`),
+      store(file, `${randomBytes(32).toString("base64url")}\n`),
       (code) => new TokenUnusable({ file, reason: `cannot be written (${code})` })
     )
     return yield* read(stateDir)
   })
 
-/** Whether a header carries one of the tokens. How long it takes says nothing about them. */
+/** Whether an `Authorization` header carries one of the tokens. Comparison time reveals nothing about them. */
 export const accepts = (
   tokens: ReadonlyArray<Redacted.Redacted<string>>
 ): ((authorization: string | undefined) => boolean) => {
-  const known = tokens.map((token) => digest(Redacted.value(token)))
+  const digests = tokens.map((token) => digest(Redacted.value(token)))
   return (authorization) => {
     const [, given] = /^bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "") ?? []
     if (given === undefined) return false
-    const asked = digest(given)
-    return known.reduce((isKnown, token) => timingSafeEqual(token, asked) || isKnown, false)
+    const givenDigest = digest(given)
+    return digests.reduce((isMatch, token) => timingSafeEqual(token, givenDigest) || isMatch, false)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What goes in and out of the control API beyond the shapes of the library.
+ * The request and response schemas of the control API that the domain does not define.
  *
  * @since 0.1.0
  */
@@ -10,7 +10,7 @@ import { Millis } from "../domain/server/ServerConfig/Input.js"
 import { ServerStatus } from "../domain/server/ServerStatus.js"
 
 /**
- * All servers and how they are.
+ * All servers with their status.
  *
  * @since 0.1.0
  * @category answers
@@ -31,13 +31,13 @@ const Entry = Schema.Record({ key: Schema.String, value: Schema.Unknown }).annot
 export const Add = Schema.Struct({
   name: Schema.NonEmptyString.annotations({ description: "a name" }),
   config: Entry,
-  /** Writes it into a config file as well. Defaults to false: the server is there as long as the supervisor runs. */
+  /** Also writes the server to a config file. Defaults to false: the server exists until the supervisor shuts down. */
   persist: Schema.optional(Schema.Boolean)
 }).annotations({ identifier: "AddServer" })
 
 /**
- * What the browser brought back: the parameters, or the address with them. Authorization servers may add parameters of their
- * own, which are ignored (RFC 6749, 4.1.2).
+ * The result of the browser's redirect: its parameters, or the URL that contains them. Additional parameters of the
+ * authorization server are ignored (RFC 6749, 4.1.2).
  *
  * @since 0.1.0
  * @category requests
@@ -58,7 +58,7 @@ export const LoginStarted = Schema.Struct({ authorizationUrl: Schema.String, sta
 })
 
 /**
- * What is known of the login to one server.
+ * The login state of one server.
  *
  * @since 0.1.0
  * @category answers
@@ -82,7 +82,7 @@ const Arguments = Schema.Record({ key: Schema.String, value: Schema.Unknown })
  * @category requests
  */
 export const Call = Schema.Struct({
-  /** Makes the name in the path the one that this server knows. Defaults to none: it is a public name. */
+  /** The server whose own tool name is in the path. Defaults to none: the path has a public name. */
   server: Schema.optional(Schema.String),
   /** Defaults to none. */
   arguments: Schema.optional(Arguments),
@@ -121,7 +121,7 @@ export const GetPrompt = Schema.Struct({
  * @category requests
  */
 export const Trust = Schema.Struct({
-  /** Only this file. Defaults to all of the project. */
+  /** Approves only this file. Defaults to all files of the project. */
   file: Schema.optional(Schema.String)
 }).annotations({ identifier: "Trust" })
 
@@ -138,7 +138,7 @@ const ReviewedServer = Schema.Struct({
 }).annotations({ identifier: "ReviewedServer" })
 
 /**
- * What was approved, with what changed since the last approval.
+ * What was approved, with the changes since the last approval.
  *
  * @since 0.1.0
  * @category answers
@@ -155,7 +155,7 @@ export const Trusted = Schema.Struct({
       settings: Schema.optional(Schema.Array(ReviewedPart))
     })
   ),
-  /** What came of it. */
+  /** The changes that the approval caused. */
   plan: Plan
 }).annotations({ identifier: "Trusted" })
 
@@ -175,7 +175,7 @@ const ExplainedValue = Schema.Struct({
 }).annotations({ identifier: "ExplainedValue" })
 
 /**
- * The effective configuration and where each value comes from, secrets hidden.
+ * The effective configuration and the source of each value, with secrets hidden.
  *
  * @since 0.1.0
  * @category answers
@@ -203,14 +203,14 @@ export type Explanation = typeof Explanation.Type
  * @category answers
  */
 export const Health = Schema.Struct({
-  /** Of this program. */
+  /** The version of this program. */
   version: Schema.String,
-  /** Of the API. */
+  /** The revision of the API. */
   api: Schema.Finite
 }).annotations({ identifier: "Health" })
 
 /**
- * Whose filters apply. Defaults to those for everybody.
+ * The agent whose filters apply. Defaults to the filters for all agents.
  *
  * @since 0.1.0
  * @category requests

@@ -1,5 +1,5 @@
 /**
- * Being the one supervisor of a state directory.
+ * Claims a state directory for the one supervisor that may run in it, and announces where it listens.
  *
  * @since 0.1.0
  */
@@ -20,7 +20,7 @@ import * as DaemonFile from "./DaemonFile.js"
 import { revision } from "../control/apiRevision.js"
 
 /**
- * Somebody supervises here already.
+ * Another process supervises this state directory.
  *
  * @since 0.1.0
  * @category errors
@@ -29,11 +29,11 @@ export class AlreadyRunning extends Schema.TaggedError<AlreadyRunning>("mcp-supe
   "AlreadyRunning",
   {
     stateDir: Schema.String,
-    /** The process that does. */
+    /** The process that supervises the directory. */
     pid: Schema.optional(Schema.Int),
-    /** Where it listens. */
+    /** The address at which it listens. */
     address: Schema.optional(Schema.String),
-    /** The file that stands for its claim. */
+    /** The lock file of the claim. */
     lock: Schema.optional(Schema.String)
   }
 ) {
@@ -46,7 +46,7 @@ export class AlreadyRunning extends Schema.TaggedError<AlreadyRunning>("mcp-supe
 }
 
 /**
- * Nothing can be kept there.
+ * The state directory cannot be written, is unsafe, or was used by a later version.
  *
  * @since 0.1.0
  * @category errors
@@ -55,7 +55,7 @@ export class StateDirUnusable extends Schema.TaggedError<StateDirUnusable>("mcp-
   "StateDirUnusable",
   {
     stateDir: Schema.String,
-    /** The system's error code; `newer` if a later version of this program used the directory; else why it is unsafe. */
+    /** The system's error code; `newer` if a later version of this program used the directory; otherwise why it is unsafe. */
     code: Schema.String,
     /** What makes the directory unsafe, and how to correct it. */
     problem: Schema.optional(Schema.String)
@@ -69,11 +69,11 @@ export class StateDirUnusable extends Schema.TaggedError<StateDirUnusable>("mcp-
   }
 }
 
-/** Whoever is about to end may do so in the meantime. */
+/** How long to wait for the lock: a supervisor that is shutting down may release it in this time. */
 const patience = "250 millis"
 
 /**
- * Claims the directory as long as the scope is open. The claim of a process that is dead counts for nothing.
+ * Claims the directory as long as the scope is open. The claim of a dead process is ignored.
  *
  * @since 0.1.0
  * @category claiming
@@ -85,36 +85,38 @@ export const hold = (stateDir: string): Effect.Effect<void, AlreadyRunning | Sta
       ({ code, message }) => new StateDirUnusable({ stateDir, code, problem: message })
     )
     const lock = yield* FileLock.make(lockIn(stateDir), { patience })
-    const held = yield* Deferred.make<void, FileLock.LockFailed>()
-    yield* lock.withLock(Effect.zipRight(Deferred.succeed(held, undefined), Effect.never)).pipe(
-      Effect.catchAll((failure) => Deferred.fail(held, failure)),
+    const locked = yield* Deferred.make<void, FileLock.LockFailed>()
+    yield* lock.withLock(Effect.zipRight(Deferred.succeed(locked, undefined), Effect.never)).pipe(
+      Effect.catchAll((failure) => Deferred.fail(locked, failure)),
       Effect.forkScoped
     )
-    yield* Effect.catchAll(Deferred.await(held), (failure) => Effect.flatMap(explain(stateDir, failure), Effect.fail))
-    const before = yield* DaemonFile.find(stateDir)
-    if (before._tag === "Newer") return yield* new StateDirUnusable({ stateDir, code: "newer" })
+    yield* Effect.catchAll(Deferred.await(locked), (failure) =>
+      Effect.flatMap(explainLockFailure(stateDir, failure), Effect.fail)
+    )
+    const previous = yield* DaemonFile.find(stateDir)
+    if (previous._tag === "Newer") return yield* new StateDirUnusable({ stateDir, code: "newer" })
   })
 
-const explain = (
+const explainLockFailure = (
   stateDir: string,
   { code = "unknown", path, pid, reason }: FileLock.LockFailed
 ): Effect.Effect<AlreadyRunning | StateDirUnusable> =>
   reason === "unusable"
     ? Effect.succeed(new StateDirUnusable({ stateDir, code }))
-    : Effect.map(DaemonFile.find(stateDir), (found) => {
-        const address = "daemon" in found && found.daemon.pid === pid ? found.daemon.address : undefined
+    : Effect.map(DaemonFile.find(stateDir), (state) => {
+        const address = "daemon" in state && state.daemon.pid === pid ? state.daemon.address : undefined
         return new AlreadyRunning({ stateDir, ...defined({ pid, address, lock: path }) })
       })
 
 /**
- * Says where we are, in `daemon.json`.
+ * Writes process, address and configuration of this supervisor to `daemon.json`.
  *
  * @since 0.1.0
  * @category claiming
  */
 export const announce = (
   stateDir: string,
-  where: Pick<DaemonFile.DaemonFile, "address" | "socket" | "config" | "sources">
+  location: Pick<DaemonFile.DaemonFile, "address" | "socket" | "config" | "sources">
 ): Effect.Effect<void, StateDirUnusable> =>
   Effect.gen(function* () {
     const identity = yield* ProcessIdentity.self
@@ -123,7 +125,7 @@ export const announce = (
       version: 1,
       pid: process.pid,
       identity,
-      ...where,
+      ...location,
       release: version,
       api: revision,
       startedAt
@@ -132,8 +134,8 @@ export const announce = (
   })
 
 /**
- * Whether a port is to be had, found out before anything is started. Another may take it in the meantime; then it is found out
- * later.
+ * Checks that a port is free, before anything is started. Another process may still take the port before the supervisor
+ * listens; then listening fails.
  *
  * @since 0.1.0
  * @category claiming

@@ -1,5 +1,5 @@
 /**
- * `daemon.json` in the state directory: who supervises there, and where to ask.
+ * Reads and writes `daemon.json` in the state directory: which process supervises it, and at which address.
  *
  * @since 0.1.0
  */
@@ -13,19 +13,19 @@ import * as StateFile from "../system/stateFile.js"
 import { revision } from "../control/apiRevision.js"
 
 /**
- * Where a supervisor looks for its configuration. Two that find the same files serve the same.
+ * Where a supervisor looks for its configuration. Two supervisors that read the same files serve the same servers.
  *
  * @since 0.1.0
  * @category models
  */
 export const Sources = Schema.Struct({
   cwd: Schema.String,
-  /** Those that were named when it was started. */
+  /** The files that were named when it was started. */
   files: Schema.Array(Schema.String),
   home: Schema.String,
-  /** The variables that say where files are. */
+  /** The environment variables that determine the location of files. */
   env: Schema.Record({ key: Schema.String, value: Schema.String }),
-  /** What stands for texts that may hold secrets. */
+  /** Digests of texts that may hold secrets. */
   digests: Schema.Record({ key: Schema.String, value: Schema.String })
 })
 
@@ -40,25 +40,25 @@ export type Sources = typeof Sources.Type
  * @category models
  */
 export const DaemonFile = Schema.Struct({
-  /** Of this file. */
+  /** The version of the file format. */
   version: Schema.Literal(StateFile.version),
   pid: Schema.Int,
-  /** By which it is known whether the process of that number is still the same. */
+  /** Distinguishes the process from a later process with the same id. */
   identity: ProcessIdentity.Identity,
   /** Such as `http://127.0.0.1:7444`. */
   address: Schema.String,
-  /** The Unix socket, where there is one. */
+  /** The Unix socket, if there is one. */
   socket: Schema.optional(Schema.String),
-  /** The config files that were there when it started. */
+  /** The config files that existed when it started. */
   config: Schema.Array(Schema.String),
   sources: Sources,
-  /** The version of the program. */
+  /** The version of the program that wrote the file. */
   release: Schema.String,
-  /** The revision of the API. */
+  /** The revision of its control API. */
   api: Schema.Finite,
   /** Epoch milliseconds. */
   startedAt: Schema.Finite,
-  /** Whether it has begun to end: it listens no longer, and others may where it did. Defaults to false. */
+  /** Whether it is shutting down: it no longer listens, and another process may listen at its address. Defaults to false. */
   isEnding: Schema.optional(Schema.Boolean)
 }).annotations({ identifier: "DaemonFile" })
 
@@ -79,8 +79,8 @@ const maxBytes = 1024 * 1024
 const decode = Schema.decodeUnknownOption(DaemonFile)
 
 /**
- * Who supervises there: nobody, somebody, somebody who is about to end, somebody whose API is another, or somebody of a later version of this program, of
- * whom nothing more is known. What a process has left that is dead counts as nobody.
+ * Which supervisor a state directory has: none, running, shutting down, one with a different API revision, or one of a later
+ * version of this program, whose file cannot be interpreted. The file of a dead process counts as none.
  *
  * @since 0.1.0
  * @category models
@@ -88,7 +88,7 @@ const decode = Schema.decodeUnknownOption(DaemonFile)
 export type Found =
   | {
       readonly _tag: "Nobody"
-      /** What the system calls it, if it does not let us look. */
+      /** The system's error code, if the file cannot be read. */
       readonly hidden?: string
     }
   | { readonly _tag: "Running"; readonly daemon: DaemonFile }
@@ -102,12 +102,12 @@ export type Found =
  */
 export const find = (stateDir: string): Effect.Effect<Found> =>
   Effect.gen(function* () {
-    const found = yield* StateFile.read(fileIn(stateDir), maxBytes)
-    if (found._tag === "Newer") return { _tag: "Newer" }
-    if (found._tag === "Unreadable") return { _tag: "Nobody", hidden: found.code }
-    const daemon = found._tag === "Found" ? decode(found.content) : Option.none()
+    const file = yield* StateFile.read(fileIn(stateDir), maxBytes)
+    if (file._tag === "Newer") return { _tag: "Newer" }
+    if (file._tag === "Unreadable") return { _tag: "Nobody", hidden: file.code }
+    const daemon = file._tag === "Found" ? decode(file.content) : Option.none()
     if (Option.isNone(daemon)) return { _tag: "Nobody" }
-    // of whom nothing can be known, the connection will tell
+    // an unknown liveness counts as alive: the connection attempt decides
     const liveness = yield* ProcessIdentity.isAlive(daemon.value.identity)
     if (liveness === "dead") return { _tag: "Nobody" }
     if (daemon.value.isEnding === true) return { _tag: "Ending", daemon: daemon.value }
@@ -115,7 +115,7 @@ export const find = (stateDir: string): Effect.Effect<Found> =>
   })
 
 /**
- * Says who supervises here. The file of a later version is left alone. Fails with what the system calls the error.
+ * Writes `daemon.json`. The file of a later version is not overwritten. Fails with the system's error code, or `newer`.
  *
  * @since 0.1.0
  * @category files
@@ -123,37 +123,41 @@ export const find = (stateDir: string): Effect.Effect<Found> =>
 export const write = (stateDir: string, daemon: DaemonFile): Effect.Effect<void, string> =>
   Effect.gen(function* () {
     const path = fileIn(stateDir)
-    const found = yield* StateFile.read(path, maxBytes)
-    if (found._tag === "Newer") return yield* Effect.fail("newer")
+    const existing = yield* StateFile.read(path, maxBytes)
+    if (existing._tag === "Newer") return yield* Effect.fail("newer")
     yield* StateFile.write(path, `${JSON.stringify(daemon, undefined, 2)}\n`)
   })
 
 /**
- * Says that this process begins to end. Where that cannot be written, nothing is said of it any more.
+ * Marks this process as shutting down. If that cannot be written, the file is removed.
  *
  * @since 0.1.0
  * @category files
  */
 export const end = (stateDir: string, pid: number): Effect.Effect<void> =>
-  ifOurs(stateDir, pid, (daemon) =>
+  ifWrittenBy(stateDir, pid, (daemon) =>
     Effect.catchAll(write(stateDir, { ...daemon, isEnding: true }), () => StateFile.remove(fileIn(stateDir)))
   )
 
 /**
- * Takes the file away if it is still about this process.
+ * Removes the file if this process wrote it.
  *
  * @since 0.1.0
  * @category files
  */
 export const remove = (stateDir: string, pid: number): Effect.Effect<void> =>
-  ifOurs(stateDir, pid, () => StateFile.remove(fileIn(stateDir)))
+  ifWrittenBy(stateDir, pid, () => StateFile.remove(fileIn(stateDir)))
 
-/** Longer than this nobody who ends waits for a file system. */
+/** How long a process that is shutting down waits for the file system. */
 const patience = "1 second"
 
-const ifOurs = (stateDir: string, pid: number, act: (daemon: DaemonFile) => Effect.Effect<void>): Effect.Effect<void> =>
+const ifWrittenBy = (
+  stateDir: string,
+  pid: number,
+  act: (daemon: DaemonFile) => Effect.Effect<void>
+): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const found = yield* StateFile.read(fileIn(stateDir), maxBytes)
-    const daemon = found._tag === "Found" ? decode(found.content) : Option.none()
+    const file = yield* StateFile.read(fileIn(stateDir), maxBytes)
+    const daemon = file._tag === "Found" ? decode(file.content) : Option.none()
     if (Option.isSome(daemon) && daemon.value.pid === pid) yield* act(daemon.value)
   }).pipe(withinBudget(patience), Effect.asVoid)

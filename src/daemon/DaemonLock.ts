@@ -1,5 +1,5 @@
 /**
- * The claim to be the one supervisor of a state directory, for those who only look at it.
+ * Inspects the lock by which a process claims a state directory, without taking it.
  */
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
@@ -10,27 +10,27 @@ import { codeOf } from "../system/wholeFile.js"
 
 export const lockIn = (stateDir: string): string => join(stateDir, "daemon.lock")
 
-/** Who has made it, dead or alive, also one that has only begun and cannot be asked yet. */
+/** The process that took the lock, dead or alive. It may have just started and not answer requests yet. */
 export const holder = (stateDir: string): Effect.Effect<ProcessIdentity.Identity | undefined> =>
   FileLock.holder(lockIn(stateDir))
 
-/** The same, if it is certainly alive. */
+/** The process that holds the lock, if it is certainly alive. */
 export const livingHolder = (stateDir: string): Effect.Effect<ProcessIdentity.Identity | undefined> =>
   Effect.gen(function* () {
-    const found = yield* holder(stateDir)
-    return found !== undefined && (yield* ProcessIdentity.isAlive(found)) === "alive" ? found : undefined
+    const identity = yield* holder(stateDir)
+    return identity !== undefined && (yield* ProcessIdentity.isAlive(identity)) === "alive" ? identity : undefined
   })
 
-const lookEvery = "2 seconds"
+const pollInterval = "2 seconds"
 
 /**
- * Ends when a claim of ours is no longer there, because somebody has taken the directory away: then another one may supervise
- * there, and nobody can find us.
+ * Completes when the lock file of this process no longer exists because the directory was removed: another supervisor may then
+ * claim the directory, and clients no longer find this one.
  */
 export const lost = (stateDir: string): Effect.Effect<void> =>
   Effect.tryPromise({ try: () => stat(lockIn(stateDir)), catch: codeOf }).pipe(
     Effect.match({ onFailure: (code) => code === "ENOENT", onSuccess: () => false }),
-    Effect.delay(lookEvery),
-    Effect.repeat({ until: (isGone) => isGone }),
+    Effect.delay(pollInterval),
+    Effect.repeat({ until: (isMissing) => isMissing }),
     Effect.asVoid
   )

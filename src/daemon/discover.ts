@@ -1,5 +1,5 @@
 /**
- * Finding the running supervisor and asking it, and nothing of being one: that takes several times as long to load.
+ * Finds the running supervisor and connects to it. Does not import the supervisor, which takes several times as long to load.
  */
 import * as Effect from "effect/Effect"
 import * as FiberRef from "effect/FiberRef"
@@ -12,12 +12,12 @@ import * as ControlClient from "../control/ControlClient.js"
 import * as ControlToken from "../control/ControlToken.js"
 import * as DaemonFile from "./DaemonFile.js"
 
-/** What is known of a supervisor that runs. */
+/** What a running supervisor wrote about itself. */
 export type Daemon = DaemonFile.DaemonFile
 
 /**
- * Who supervises in a state directory, as seen from somebody with a configuration of his own. `OtherFiles` is a supervisor that
- * serves other config files than he would.
+ * Which supervisor a state directory has, compared with the caller's configuration. `OtherFiles` is a supervisor that serves
+ * other config files than the caller would.
  *
  * @since 0.1.0
  * @category models
@@ -25,25 +25,25 @@ export type Daemon = DaemonFile.DaemonFile
 export type Discovered = DaemonFile.Found | { readonly _tag: "OtherFiles"; readonly daemon: DaemonFile.DaemonFile }
 
 /**
- * Looks for the supervisor that commands should talk to.
+ * Finds the supervisor that commands should use.
  *
  * @since 0.1.0
  * @category finding
  */
 export const discover = (host: ConfigHost = {}): Effect.Effect<Discovered> =>
   Effect.gen(function* () {
-    const where = surroundings(host)
-    const found = yield* DaemonFile.find(where.stateDir)
-    if (found._tag !== "Running") return found
-    const key = yield* Effect.orElseSucceed(tokenIn(where.stateDir), () => Redacted.make(""))
-    const ours = LayerSources.describe(where, Redacted.value(key))
-    return (yield* Effect.sync(() => LayerSources.same(ours, found.daemon.sources, where)))
-      ? found
-      : { _tag: "OtherFiles", daemon: found.daemon }
+    const resolvedHost = surroundings(host)
+    const state = yield* DaemonFile.find(resolvedHost.stateDir)
+    if (state._tag !== "Running") return state
+    const key = yield* Effect.orElseSucceed(tokenIn(resolvedHost.stateDir), () => Redacted.make(""))
+    const ownSources = LayerSources.describe(resolvedHost, Redacted.value(key))
+    return (yield* Effect.sync(() => LayerSources.same(ownSources, state.daemon.sources, resolvedHost)))
+      ? state
+      : { _tag: "OtherFiles", daemon: state.daemon }
   })
 
 /**
- * A client of a supervisor that was found, by its socket where it has one.
+ * Connects to a discovered supervisor, through its socket if it has one.
  *
  * @since 0.1.0
  * @category finding
@@ -54,7 +54,7 @@ export const connect = (
 ): Effect.Effect<ControlClient.ControlClient, ControlToken.TokenUnusable, Scope.Scope> =>
   Effect.flatMap(
     Effect.suspend(() => tokenIn(surroundings(host).stateDir)),
-    // never by its address where it has a socket: others can listen there once it does not
+    // never by address if there is a socket: another process can listen at the address after the supervisor ended
     (token) => ControlClient.make({ socket: daemon.socket, address: daemon.address, token })
   )
 

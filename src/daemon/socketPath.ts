@@ -1,5 +1,5 @@
 /**
- * Where the Unix socket of a state directory is.
+ * Chooses and prepares the path of the Unix socket of a state directory.
  */
 import { createHash } from "node:crypto"
 import { lstat, rm } from "node:fs/promises"
@@ -8,16 +8,16 @@ import { isAbsolute, join } from "node:path"
 import * as Effect from "effect/Effect"
 import { makeDirectory } from "../system/wholeFile.js"
 
-/** What a path of a socket may have in bytes. A longer one is cut off without a word, and is another. */
-const longest = 103
+/** The longest socket path in bytes. The system silently truncates a longer path, which then names another socket. */
+const maxPathBytes = 103
 
-export interface Place {
+export interface SocketLocation {
   readonly path: string
-  /** A directory that has to be ours alone, where it is not the state directory. */
+  /** The directory that must belong to this user alone, if the socket is not in the state directory. */
   readonly directory?: string | undefined
 }
 
-/** The first place that is short enough. None, where there are no such sockets. */
+/** The first location whose path is short enough. `undefined` on platforms without Unix sockets. */
 export const choose = (
   stateDir: string,
   system: {
@@ -26,7 +26,7 @@ export const choose = (
     readonly temporary: string
     readonly user: number
   }
-): Place | undefined => {
+): SocketLocation | undefined => {
   if (system.platform === "win32") return undefined
   const inside = join(stateDir, "control.sock")
   if (fits(inside)) return { path: inside }
@@ -39,9 +39,9 @@ export const choose = (
   return directories.map((directory) => ({ directory, path: join(directory, name) })).find(({ path }) => fits(path))
 }
 
-const fits = (path: string): boolean => Buffer.byteLength(path) <= longest
+const fits = (path: string): boolean => Buffer.byteLength(path) <= maxPathBytes
 
-const placeOf = (stateDir: string, user: number): Place | undefined =>
+const locationOf = (stateDir: string, user: number): SocketLocation | undefined =>
   choose(stateDir, {
     platform: process.platform,
     runtimeDir: process.env.XDG_RUNTIME_DIR,
@@ -49,27 +49,27 @@ const placeOf = (stateDir: string, user: number): Place | undefined =>
     user
   })
 
-/** Milliseconds since a supervisor of this state directory began to listen; undefined if none did. */
+/** Milliseconds since a supervisor of this state directory began to listen; `undefined` if none did. */
 export const age = (stateDir: string): Effect.Effect<number | undefined> =>
   Effect.tryPromise(async () => {
-    const place = placeOf(stateDir, userInfo().uid)
-    return place === undefined ? undefined : Date.now() - (await lstat(place.path)).mtimeMs
+    const location = locationOf(stateDir, userInfo().uid)
+    return location === undefined ? undefined : Date.now() - (await lstat(location.path)).mtimeMs
   }).pipe(Effect.orElseSucceed(() => undefined))
 
 /**
- * The path, with nothing in its way. Only for whoever holds the lock of the state directory: what is there was left by
- * somebody who is dead. None, where there is no place that is ours alone.
+ * Returns the socket path after removing a leftover socket. The caller must hold the lock of the state directory, so that a
+ * socket at this path is of a dead process. `undefined` if no directory belongs to this user alone.
  */
 export const prepare = (stateDir: string): Effect.Effect<string | undefined> =>
   Effect.tryPromise(async () => {
     const user = userInfo().uid
-    const place = placeOf(stateDir, user)
-    if (place === undefined) return undefined
-    if (place.directory !== undefined) {
-      await makeDirectory(place.directory)
-      const found = await lstat(place.directory)
-      if (!found.isDirectory() || found.uid !== user || (found.mode & 0o077) !== 0) return undefined
+    const location = locationOf(stateDir, user)
+    if (location === undefined) return undefined
+    if (location.directory !== undefined) {
+      await makeDirectory(location.directory)
+      const stats = await lstat(location.directory)
+      if (!stats.isDirectory() || stats.uid !== user || (stats.mode & 0o077) !== 0) return undefined
     }
-    await rm(place.path, { force: true })
-    return place.path
+    await rm(location.path, { force: true })
+    return location.path
   }).pipe(Effect.orElseSucceed(() => undefined))

@@ -1,5 +1,5 @@
 /**
- * Something a person should know about a server that still works: a key that was not understood, a tool that was left out.
+ * A warning about a server that still works, such as an unknown key or an omitted tool.
  *
  * @since 0.1.0
  */
@@ -11,15 +11,15 @@ import * as Schema from "effect/Schema"
  */
 export const Diagnostic = Schema.Struct({
   severity: Schema.Literal("info", "warning", "error"),
-  /** A constant name for programs, such as `unknown_key`. */
+  /** A constant code for programs, such as `unknown_key`. */
   code: Schema.String,
   /** One sentence for people, without secrets. */
   message: Schema.String,
-  /** The tool, resource or prompt it is about. */
+  /** The tool, resource or prompt that is affected. */
   subject: Schema.optional(Schema.String),
-  /** The way to the value it is about. */
+  /** The path of the value that is affected. */
   path: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.NonNegativeInt))),
-  /** Where it was written, if it comes from a text; lines and columns from 1. */
+  /** The place in the text, if the value comes from one; lines and columns start at 1. */
   file: Schema.optional(Schema.String),
   line: Schema.optional(Schema.Positive.pipe(Schema.int())),
   column: Schema.optional(Schema.Positive.pipe(Schema.int()))

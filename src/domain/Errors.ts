@@ -1,5 +1,5 @@
 /**
- * The closed set of errors. Each is data first, with a message that says what to do next.
+ * All errors of the supervisor. Each has structured data and a message that says what to do next.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a value, in words that never repeat the value: it may be a secret.
+ * Describes what is wrong with a value, without the value itself: it can be a secret.
  *
  * @since 0.1.0
  */
@@ -11,19 +11,19 @@ import * as Schema from "effect/Schema"
  * @category models
  */
 export const Issue = Schema.Struct({
-  /** The way to the value from the root of what was checked. */
+  /** The path of the value from the root of the checked data. */
   path: Schema.Array(Schema.Union(Schema.String, Schema.NonNegativeInt)),
-  /** What would be right there. */
+  /** Describes a valid value. */
   expected: Schema.String,
-  /** The type of what is there instead, never the value. */
+  /** The type of the value, never the value itself. */
   found: Schema.String,
-  /** What to do about it, where that can be said. */
+  /** What to do about it. Absent if there is no advice. */
   hint: Schema.optional(Schema.String),
-  /** Where it was written, if it comes from a text: the file, or what else the text is called. */
+  /** The file, or the name of the text, if the value comes from one. */
   file: Schema.optional(Schema.String),
-  /** From 1. */
+  /** Starts at 1. */
   line: Schema.optional(Schema.Positive.pipe(Schema.int())),
-  /** From 1. */
+  /** Starts at 1. */
   column: Schema.optional(Schema.Positive.pipe(Schema.int()))
 }).annotations({ identifier: "Issue" })
 
@@ -34,7 +34,7 @@ export const Issue = Schema.Struct({
 export type Issue = typeof Issue.Type
 
 /**
- * The type of a value in the words of the people who write config files.
+ * Describes the type of a value for people who write config files.
  *
  * @since 0.1.0
  * @category describing
@@ -56,7 +56,10 @@ export const describeType = (value: unknown): string => {
   }
 }
 
-/** The sign of a number and whether it is whole say what is wrong with a limit or a duration, and are no secret. */
+/**
+ * Describes a number by its sign and whether it is whole: this shows what is wrong with a limit or a duration, and reveals no
+ * secret.
+ */
 const describeNumber = (value: number): string => {
   if (Number.isNaN(value)) return "NaN"
   if (value === 0) return "zero"
@@ -65,7 +68,7 @@ const describeNumber = (value: number): string => {
 }
 
 /**
- * A path as it is written in code: `oauth.scope`, `command[0]`, `headers["X-Key"]`. The root is `(root)`.
+ * Renders a path as in code: `oauth.scope`, `command[0]`, `headers["X-Key"]`. The root is `(root)`.
  *
  * @since 0.1.0
  * @category describing
@@ -77,7 +80,7 @@ const renderStep = (step: string | number): string =>
   /^[A-Za-z_$][\w$]*$/.test(`${step}`) ? `.${step}` : `[${JSON.stringify(step)}]`
 
 /**
- * One line: where, what was expected, what was found, what to do.
+ * Renders an issue as one line: place, expected, found, hint.
  *
  * @since 0.1.0
  * @category describing
@@ -87,7 +90,7 @@ export const render = (issue: Issue): string => {
   return `${renderPlace(issue)}${renderPath(path)}: expected ${expected}, found ${found}${hint === undefined ? "" : ` (${hint})`}`
 }
 
-/** As compilers write it, so that terminals and editors make a link of it. */
+/** Renders the place in the format of compilers, which terminals and editors turn into a link. */
 const renderPlace = ({ column, file, line }: Issue): string =>
   [file, line, column]
     .filter((part) => part !== undefined)

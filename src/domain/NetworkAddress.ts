@@ -1,9 +1,9 @@
 /**
- * Where an address leads, and where a server may lead us. The names and addresses in OAuth documents are chosen by the server,
- * so they decide nothing until they are judged here.
+ * Classifies network addresses, and decides which of them a server may name. A server chooses the names and addresses in its
+ * OAuth documents, so each is checked before a request is sent to it.
  */
 
-/** How near to us an address is, from far to near: the internet, a private network, the link, this machine. */
+/** How near an address is to this machine, from far to near: the internet, a private network, the link, this machine. */
 export type Zone = "public" | "private" | "link" | "machine"
 
 /** A larger number is nearer. */
@@ -13,37 +13,41 @@ const nearness: Readonly<Record<Zone, number>> = { public: 0, private: 1, link: 
 export interface Policy {
   /** The origins that the config itself names. Requests to them need no permission. */
   readonly configured: ReadonlySet<string>
-  /** The nearest zone that all other addresses may be in. */
+  /** The nearest zone that is allowed for all other addresses. */
   readonly nearest: Zone
 }
 
 /**
+ * The decision on an address.
+ *
  * - `allowed`: a request may be sent.
- * - `unencrypted`: it has to be https.
- * - `too_near`: it leads into a network, or to a machine, that the server has no access to by itself.
+ * - `unencrypted`: the address must use https.
+ * - `too_near`: the address leads into a network or to a machine that the server itself cannot reach.
  */
 export type Verdict = "allowed" | "unencrypted" | "too_near"
 
 /**
- * The policy for a server at this address. The server may name addresses as near as its own, and none that are nearer.
+ * Computes the policy for a server at this address. The server may name addresses as near as its own, and none that are nearer.
  */
 export const policyFor = (options: {
   readonly url: string
-  /** Further addresses that the config names. */
+  /** Further addresses in the config. */
   readonly configured?: ReadonlyArray<string> | undefined
   readonly privateNetwork: boolean
 }): Policy => {
   const { configured = [], privateNetwork, url } = options
-  const named = [url, ...configured].filter((each) => URL.canParse(each)).map((each) => new URL(each))
-  const own = URL.canParse(url) ? zoneOfHost(new URL(url).hostname) : undefined
+  const configuredUrls = [url, ...configured].filter((each) => URL.canParse(each)).map((each) => new URL(each))
+  const ownZone = URL.canParse(url) ? zoneOfHost(new URL(url).hostname) : undefined
   return {
-    configured: new Set(named.map(({ origin }) => origin)),
-    // a name that only the DNS can judge is public: the answer of the DNS is the server's choice, too
-    nearest: privateNetwork ? "machine" : (own ?? "public")
+    configured: new Set(configuredUrls.map(({ origin }) => origin)),
+    // a name that needs the DNS counts as public: the server controls the response of the DNS, too
+    nearest: privateNetwork ? "machine" : (ownZone ?? "public")
   }
 }
 
-/** Whether a request may be sent. `undefined` where that depends on the address the name resolves to. */
+/**
+ * Decides whether a request may be sent to a URL. Undefined if the decision depends on the address to which the name resolves.
+ */
 export const judge = (policy: Policy, url: URL): Verdict | undefined => {
   if (url.protocol !== "http:" && url.protocol !== "https:") return "unencrypted"
   if (policy.configured.has(url.origin)) return "allowed"
@@ -51,11 +55,11 @@ export const judge = (policy: Policy, url: URL): Verdict | undefined => {
   const verdict = zone === undefined ? undefined : judgeZone(policy, url.protocol, zone)
   // a name of a private network may still resolve to this machine
   if (verdict !== undefined && (verdict !== "allowed" || zone !== "private" || isLiteral(url.hostname))) return verdict
-  // no address would be allowed
+  // whatever the address is, it is not allowed
   return url.protocol === "http:" && policy.nearest === "public" ? "unencrypted" : undefined
 }
 
-/** The same for an address that a name resolved to. */
+/** Decides whether a request may be sent to an address to which a name resolved. */
 export const judgeAddress = (policy: Policy, protocol: string, address: string): Verdict =>
   judgeZone(policy, protocol, zoneOfAddress(address))
 
@@ -66,10 +70,10 @@ const judgeZone = ({ nearest }: Policy, protocol: string, zone: Zone): Verdict =
 
 const isLiteral = (hostname: string): boolean => hostname.startsWith("[") || /^[\d.]+$/.test(hostname)
 
-/** Names that never lead to the internet (RFC 6761, 6762, 8375, and what private networks use). */
+/** Suffixes of names that never lead to the internet (RFC 6761, 6762, 8375, and names common in private networks). */
 const privateSuffix = /\.(?:local|internal|intranet|private|corp|home|lan|home\.arpa)$/
 
-/** The zone of a host as the URL parser writes it. `undefined` for a name that only the DNS can judge. */
+/** The zone of a host in the spelling of the URL parser. Undefined for a name that needs the DNS. */
 export const zoneOfHost = (hostname: string): Zone | undefined => {
   const host = hostname.toLowerCase().replace(/\.$/, "")
   if (isLiteral(host)) return zoneOfAddress(host.replace(/[[\]]/g, ""))
@@ -78,18 +82,18 @@ export const zoneOfHost = (hostname: string): Zone | undefined => {
 }
 
 /**
- * Whether a host, with or without the brackets of a URL, is reached from this machine alone. The zone says less: `0.0.0.0` leads
- * to this machine, but what listens there is reached from everywhere.
+ * Whether a host, with or without the brackets of a URL, is reachable only from this machine. The zone is not enough: `0.0.0.0`
+ * leads to this machine, but a listener on it is reachable from everywhere.
  */
 export const isLoopback = (hostname: string): boolean => {
   const host = hostname.toLowerCase().replace(/^\[|\]$/g, "")
   return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
-/** The zone of an IPv4 or IPv6 address. What cannot be read counts as this machine. */
+/** The zone of an IPv4 or IPv6 address. An invalid address counts as this machine. */
 export const zoneOfAddress = (address: string): Zone => {
   const plain = address.replace(/%.*/s, "")
-  // the URL parser knows every spelling: hexadecimal, octal, one number, an IPv4 address within an IPv6 address
+  // the URL parser accepts every spelling: hexadecimal, octal, one number, an IPv4 address within an IPv6 address
   const text = `http://${plain.includes(":") ? `[${plain}]` : plain}/`
   if (!URL.canParse(text)) return "machine"
   const host = new URL(text).hostname
@@ -97,7 +101,7 @@ export const zoneOfAddress = (address: string): Zone => {
   return /^\d+\.\d+\.\d+\.\d+$/.test(host) ? zoneOfIPv4(host.split(".").map(Number)) : "machine"
 }
 
-/** The first bytes, the number of bits that count, and where that leads. */
+/** The first bytes, the number of significant bits, and the zone. */
 type Range = readonly [start: ReadonlyArray<number>, bits: number, zone: Zone]
 
 const ipv4: ReadonlyArray<Range> = [
@@ -135,11 +139,11 @@ const zoneOfIPv6 = (groups: ReadonlyArray<number>): Zone => {
   const bytes = groups.flatMap((group) => [group >> 8, group & 0xff])
   const embedded = embeddedIPv4(groups)
   if (embedded !== undefined) return zoneOfIPv4(bytes.slice(embedded, embedded + 4))
-  // unique local, site local, and what is not assigned
+  // unique local, site local, and unassigned addresses
   return zoneIn(ipv6, bytes) ?? "private"
 }
 
-/** Where an IPv4 address stands in one that only carries it: compatible, mapped, translated, NAT64, 6to4. */
+/** The byte offset of an IPv4 address that is embedded in an IPv6 address: compatible, mapped, translated, NAT64, 6to4. */
 const embeddedIPv4 = (groups: ReadonlyArray<number>): number | undefined => {
   if (groups[0] === 0x2002) return 2
   const prefix = groups
@@ -157,7 +161,7 @@ const zoneIn = (ranges: ReadonlyArray<Range>, bytes: ReadonlyArray<number>): Zon
     })
   )?.[2]
 
-/** The eight groups of an address as the URL parser writes it. */
+/** The eight groups of an IPv6 address in the spelling of the URL parser. */
 const groupsOf = (text: string): ReadonlyArray<number> => {
   const written = (part: string) => part.split(":").filter((group) => group !== "")
   const zeros = ":0".repeat(8 - written(text).length)

@@ -1,5 +1,5 @@
 /**
- * Which values are secret, and how they are kept out of every text that leaves the supervisor.
+ * Collects the secrets of a config, and hides them in every text that leaves the supervisor.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,7 @@ import { largest } from "./internal/extremes.js"
 import { matcher, type Range } from "./Secrets/match.js"
 
 /**
- * A text of a configuration that may have to stay hidden.
+ * A text of a config, redacted if it is secret.
  *
  * @since 0.1.0
  * @category models
@@ -16,7 +16,7 @@ import { matcher, type Range } from "./Secrets/match.js"
 export type Text = string | Redacted.Redacted<string>
 
 /**
- * The values that must not be shown. They are kept redacted, so printing the set shows nothing either.
+ * The values that are hidden. They are stored redacted, so printing the set does not reveal them.
  *
  * @since 0.1.0
  * @category models
@@ -26,7 +26,7 @@ export interface Secrets {
 }
 
 /**
- * Shorter values are not hidden: they are parts of ordinary words.
+ * The shortest value that is hidden. Shorter values are parts of ordinary words.
  *
  * @since 0.1.0
  * @category constants
@@ -41,7 +41,7 @@ export const isText = (value: unknown): value is Text =>
   typeof (Redacted.isRedacted(value) ? Redacted.value(value) : value) === "string"
 
 /**
- * The text itself, for the place that hands it to the outside world.
+ * The plain text, for the place that passes it to a process or a server.
  *
  * @since 0.1.0
  * @category accessors
@@ -73,11 +73,11 @@ export const empty: Secrets = { values: [] }
 export const union = (...all: ReadonlyArray<Secrets>): Secrets => make(all.flatMap((secrets) => secrets.values))
 
 /**
- * Hides every secret in a text: as it is, URL-encoded, JSON-escaped, or inside base64, also one within the other. No such
- * occurrence survives, not even one that a replacement would bring together.
+ * Creates a function that hides every secret in a text: plain, URL-encoded, JSON-escaped or in base64, also in combinations of
+ * these. No such occurrence survives, not even one that a replacement would create.
  *
- * Preparing the function costs more than using it: keep it as long as the secrets stay the same. Texts with many escapes
- * (`%`, `\\`, `+`) take the longest, about a second for ten megabytes.
+ * Creating the function is more expensive than calling it: keep it as long as the secrets stay the same. Texts with many
+ * escapes (`%`, `\\`, `+`) take the longest, about a second for ten megabytes.
  *
  * @since 0.1.0
  * @category scrubbing
@@ -86,7 +86,7 @@ export const scrub = (secrets: Secrets): ((text: string) => string) => {
   if (secrets.values.length === 0) return (text) => text
   const { find, placeholder } = matcher(secrets.values.map((value) => Redacted.value(value)))
   return (text) => {
-    // taking one secret out can leave half of an escape behind that reads as another: look again until there is none
+    // removing one secret can leave half of an escape that forms another secret: repeat until there is none
     let clean = text
     for (let ranges = find(clean); ranges.length > 0; ranges = find(clean)) clean = replace(clean, ranges, placeholder)
     return clean
@@ -94,15 +94,15 @@ export const scrub = (secrets: Secrets): ((text: string) => string) => {
 }
 
 /**
- * The same for the beginning of a text that goes on where we do not see it: its end may be the first half of a secret and is
- * left out.
+ * Creates a function that hides every secret in the beginning of a longer text. It drops the end of the text, because that can
+ * be the first half of a secret.
  *
  * @since 0.1.0
  * @category scrubbing
  */
 export const scrubBeginning = (secrets: Secrets): ((text: string) => string) => {
   const whole = scrub(secrets)
-  // each character of a secret may be written in up to twelve: as bytes of UTF-8, each escaped twice
+  // each character of a secret can take up to twelve characters: as bytes of UTF-8, each escaped twice
   const longest =
     12 *
     largest(
@@ -126,8 +126,8 @@ const replace = (text: string, ranges: ReadonlyArray<Range>, placeholder: string
 }
 
 /**
- * A secret is also recognised by what it is made of: the lines of a key file (a log shows one at a time), the value of a
- * header line, the credential behind an authorization scheme, the password of a pair, what a URL carries.
+ * The parts of a secret that are hidden, too: the lines of a key file (a log shows one at a time), the value of a header line,
+ * the credential after an authorization scheme, the password of a pair, the credentials in a URL.
  */
 function* parts(value: string): Iterable<string> {
   for (const part of [value, ...value.split(/[\r\n]/)]) {
@@ -146,7 +146,7 @@ function* credentials(value: string): Iterable<string> {
 }
 
 /**
- * What a URL carries besides its address: user, password and the values of its query, as they are and decoded.
+ * The secrets in a URL: user, password and the values of its query, encoded and decoded.
  *
  * @since 0.1.0
  * @category constructors
@@ -154,7 +154,7 @@ function* credentials(value: string): Iterable<string> {
 export function* ofUrl(text: string): Iterable<string> {
   if (!URL.canParse(text)) return
   const { password, search, username } = new URL(text)
-  // as it stands in the text, too: parsing changes the spelling of some characters
+  // also in the original spelling: parsing changes some characters
   const [user = "", secret = ""] = /^[^/?#]*\/\/([^/?#:@]*)(?::([^/?#]*))?@/.exec(text)?.slice(1) ?? []
   const query = /\?([^#]*)/.exec(text)?.[1] ?? ""
   const values = [search.slice(1), query].flatMap((part) =>
@@ -167,7 +167,7 @@ export function* ofUrl(text: string): Iterable<string> {
   }
 }
 
-/** Undoes the escapes that are right and leaves the others. */
+/** Decodes the valid escapes and keeps the others. */
 const decode = (raw: string): string =>
   raw.replace(/(?:%[\da-f]{2})+/gi, (escapes) => {
     try {
@@ -181,7 +181,7 @@ const sensitiveFlag =
   /token|secret|passw|passphrase|pwd|(?:api|access|private)[-_]?key|auth|credential|bearer|header|^pat$|^H$/i
 
 /**
- * Whether what follows a flag of this name is a secret.
+ * Whether the value of a flag with this name is a secret.
  *
  * @since 0.1.0
  * @category guards
@@ -189,7 +189,7 @@ const sensitiveFlag =
 export const isSensitiveFlag = (name: string): boolean => sensitiveFlag.test(name)
 
 /**
- * The values that a command line carries behind flags such as `--token` or `--api-key=`, in environment variables such as
+ * The secrets in a command line: the values of flags such as `--token` or `--api-key=`, of environment variables such as
  * `TOKEN=…`, and in URLs.
  *
  * @since 0.1.0
@@ -205,7 +205,7 @@ export function* ofArguments(args: ReadonlyArray<Text>): Iterable<Text> {
     const flag = option?.[1]
     const value = option?.[2]
     const variable = /^[A-Za-z_]\w*=(.*)/s.exec(value ?? arg)?.[1]
-    // a key in base64 can look like a variable: its value then is the padding
+    // a key in base64 can look like a variable, with the padding as its value
     if (flag !== undefined && isSensitiveFlag(flag)) yield value ?? args[index + 1] ?? ""
     if (variable !== undefined) yield variable
     else yield* ofUrl(value ?? arg)

@@ -1,5 +1,5 @@
 /**
- * Everything the supervisor publishes, in one order for all readers.
+ * The log of all events that the supervisor publishes, in one order for all readers.
  */
 import type * as Clock from "effect/Clock"
 import type * as Stream from "effect/Stream"
@@ -12,17 +12,17 @@ export type News = Unnumbered<Exclude<ServerEvent, { readonly type: "Skipped" }>
 
 export interface EventLog {
   readonly publish: (news: News) => void
-  /** From now on. */
+  /** Events published from now on. */
   readonly live: Stream.Stream<ServerEvent>
-  /** From this number on, as far back as events are kept. */
+  /** Events from this number on, as far back as the log goes. */
   readonly from: (seq: number) => Stream.Stream<ServerEvent>
   readonly end: () => void
 }
 
-/** How many events are kept. */
+/** Number of events in the log. Beyond that, the oldest is dropped. */
 const capacity = 10_000
 
-/** Characters of all events that are kept: a change of a long list, or of a long name, is an event, too. */
+/** Characters of all events in the log: an event with a long list or a long name can be large. */
 const maxCharacters = 16 * 1024 * 1024
 
 export const make = (clock: Clock.Clock): EventLog => {
@@ -39,13 +39,13 @@ export const make = (clock: Clock.Clock): EventLog => {
   }
 }
 
-/** Characters that stand for the rest of a value, of which nothing but texts is counted. */
+/** Estimate for everything in a value except its texts. */
 const overhead = 16
 
-/** Nothing in an event is nested deeper. */
+/** No event is nested deeper. */
 const maxDepth = 20
 
-/** About as many characters as an event has as JSON. */
+/** The approximate length of an event as JSON. */
 const charactersOf = (value: unknown, depth = 0): number => {
   if (typeof value === "string") return overhead + value.length
   if (typeof value !== "object" || value === null || depth > maxDepth) return overhead

@@ -1,5 +1,5 @@
 /**
- * The supervisor itself: one actor for each server that is used, the commands that move them, and everything that is told of them.
+ * The supervisor: runs one actor for each server in use, executes commands, and reports their state.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -32,14 +32,15 @@ import { traced } from "./calls/trace.js"
 import * as Turns from "./servers/Turns.js"
 
 /**
- * Many processes starting at once, each perhaps loading its program first, would make all of them too slow. A server that takes
- * longer than this to start no longer keeps others from starting.
+ * Limits simultaneous process starts: many programs loading at once slow each other down. A server that takes longer
+ * than `longest` no longer blocks the start of others.
  */
 const spawns = { atOnce: 8, shortest: 0, longest: "3 seconds" } as const
 
 /**
- * An attempt costs us a few milliseconds of work, most of them at its beginning, and then waits for the network. So a few dozen
- * servers are dialled at the same time, and of thousands that fail at once no more in a second than leave time for calls.
+ * Limits simultaneous attempts to remote servers. An attempt needs a few milliseconds of CPU, most of them at its
+ * beginning, and then waits for the network. A few dozen servers are dialled at a time; if thousands fail at once, the
+ * retries per second are limited so that calls still get CPU time.
  */
 const dials = { atOnce: 64, shortest: "500 millis", longest: "1 second" } as const
 
@@ -53,7 +54,7 @@ const make = <R>(
     const services = yield* Effect.context<R>()
     const runtime = (yield* Effect.runtime<never>()).pipe(
       Runtime.updateContext(Context.omit(Tracer.ParentSpan)),
-      // whoever builds the layer may be beyond interruption; the actors are not
+      // The layer may be built in an uninterruptible region; the actors stay interruptible.
       Runtime.enableRuntimeFlag(RuntimeFlags.Interruption)
     )
     const clock = yield* Effect.clock
@@ -95,7 +96,7 @@ const make = <R>(
     const command = (event: Inbox.Event) => (name: string) =>
       Effect.flatMap(find(name), (actor) => actor.tell({ event }))
 
-    /** The first status that is not `connecting`, after a command that asks for a connection. */
+    /** Sends a command that asks for a connection and returns the first status that is not `connecting`. */
     const outcome = (event: Inbox.Event) => (name: string) =>
       Effect.gen(function* () {
         const actor = yield* find(name)
@@ -117,7 +118,7 @@ const make = <R>(
           servers === undefined
             ? registry.snapshots.get()
             : [...new Set(servers)].flatMap((name) => registry.snapshot(name) ?? [])
-        // one that settled and is connecting again is shown as it settled
+        // A server that settled and is connecting again is reported with the status it settled in.
         return snapshots.map((now) => (ServerStatus.isSettled(now.status) ? now : (outcomes.get(now.name) ?? now)))
       })
 
@@ -144,7 +145,7 @@ const make = <R>(
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         closed = true
-        // whoever waits for a server learns it at once
+        // Callers that wait for a server fail at once.
         for (const { state } of registry.actors()) state.end()
       })
     )
@@ -192,7 +193,7 @@ const make = <R>(
     return Context.make(McpSupervisor, shape).pipe(Context.add(McpAuth, ServerLogins.make(auth, registry, find)))
   })
 
-/** None, if it was deleted under us. */
+/** Returns an empty list if the working directory was deleted. */
 const workingDirectory = (): ReadonlyArray<string> => {
   try {
     return [process.cwd()]
@@ -202,8 +203,8 @@ const workingDirectory = (): ReadonlyArray<string> => {
 }
 
 /**
- * Keeps servers alive through the connector it is given. It touches no disk: what is kept between two runs is up to the
- * `CatalogStore` and the `CredentialStore` it is given, which by default keep nothing.
+ * Runs servers with the connector from the context. It writes nothing to disk itself: `CatalogStore` and
+ * `CredentialStore` store data between two runs, and their defaults store nothing.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * What the actors of one supervisor share, and what they tell it.
+ * The services and limits that all actors of one supervisor share.
  */
 import type * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -18,16 +18,18 @@ export interface SupervisorContext {
   readonly auth: Auth
   readonly store: CatalogStore
   readonly clock: Clock.Clock
-  /** Starts a fiber that knows nothing of whoever asked for it: no span, no scope, no log annotations. Its owner is whoever keeps it. */
+  /**
+   * Forks a fiber without the caller's span, scope and log annotations. The caller has to keep the fiber and end it.
+   */
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
   readonly events: EventLog
-  /** So many processes are started at a time. */
+  /** Limits how many processes start at a time. */
   readonly spawns: Turns
-  /** So many remote servers are dialled at a time. */
+  /** Limits how many remote servers are dialled at a time. */
   readonly dials: Turns
   readonly handlers: Omit<Handlers, "roots">
   readonly roots: ReadonlyArray<string>
-  /** What is said of a server that is no longer there: it was removed, or everything was. */
+  /** The error for a server that does not exist any more: it was removed, or the supervisor is closed. */
   readonly goneError: (server: string) => ServerNotFound | SupervisorClosed
   readonly headers:
     | ((
@@ -37,5 +39,5 @@ export interface SupervisorContext {
     | undefined
 }
 
-/** Milliseconds on the clock that stands still while the machine sleeps. */
+/** Monotonic milliseconds. This clock stops while the machine sleeps. */
 export const monotonic = (clock: Clock.Clock): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6

@@ -1,6 +1,5 @@
 /**
- * Faults: what our own code, or a part that somebody plugged in, throws without having said that it might. Their texts may
- * hold anything.
+ * Handles faults: unexpected exceptions of the supervisor or of a plugged-in part. Their messages may contain secrets.
  */
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
@@ -12,7 +11,9 @@ import { type ConnectionError, UnexpectedFailure } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
 import * as ServerConfig from "../domain/server/ServerConfig.js"
 
-/** Hides the secrets of a server in what is said about it: servers put what they are given into names and schemas. */
+/**
+ * Removes the secrets of a server from a diagnostic: servers repeat the values they were given in names and schemas.
+ */
 export const scrubbed = (config: ServerConfig.ServerConfig): ((diagnostic: Diagnostic) => Diagnostic) => {
   const scrub = Secrets.scrub(ServerConfig.secrets(config))
   return (diagnostic) => ({
@@ -22,13 +23,13 @@ export const scrubbed = (config: ServerConfig.ServerConfig): ((diagnostic: Diagn
   })
 }
 
-/** What a fault says, in one line and without the secrets of the server it happened to. */
+/** The first line of a fault's message, without the secrets of the server. */
 export const faultText = (config: ServerConfig.ServerConfig | undefined, cause: Cause.Cause<unknown>): string => {
   const line = Cause.pretty(cause).split("\n")[0] ?? ""
   return config === undefined ? line : Secrets.scrub(ServerConfig.secrets(config))(line)
 }
 
-/** Where in the code a fault happened, without its text. */
+/** The stack frames of a fault, without its message. */
 export const faultPlace = (cause: Cause.Cause<unknown>): string =>
   Chunk.toReadonlyArray(Cause.defects(cause))
     .flatMap((defect) => (defect instanceof Error ? placesOf(defect) : []))
@@ -36,7 +37,7 @@ export const faultPlace = (cause: Cause.Cause<unknown>): string =>
     .join(" ")
 
 const placesOf = ({ message, stack = "" }: Error): ReadonlyArray<string> => {
-  // a text of several lines may look like a place
+  // A line of the message may look like a stack frame.
   const text = stack.indexOf(message)
   const places = text < 0 ? "" : stack.slice(text + message.length)
   return places
@@ -45,7 +46,7 @@ const placesOf = ({ message, stack = "" }: Error): ReadonlyArray<string> => {
     .filter((line) => line.startsWith("at "))
 }
 
-/** Why a connection ended, also if a fault ended it. */
+/** The error that ended a connection. A fault becomes an `UnexpectedFailure`. */
 export const reasonOf = (
   server: string,
   config: ServerConfig.ServerConfig,
@@ -56,7 +57,7 @@ export const reasonOf = (
     () => new UnexpectedFailure({ server, detail: faultText(config, cause) })
   )
 
-/** Makes a fault an error like any other. The config is the one that was really used, with all its secrets. */
+/** Turns a fault into an `UnexpectedFailure`. Pass the config that was dialled: it contains all secrets to remove. */
 export const contain =
   (server: string, config: () => ServerConfig.ServerConfig) =>
   <A, R>(effect: Effect.Effect<A, ConnectionError, R>): Effect.Effect<A, ConnectionError, R> =>

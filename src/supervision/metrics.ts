@@ -1,5 +1,5 @@
 /**
- * All metrics there are. Those of one server carry its name as `mcp.server`.
+ * Defines all metrics. Metrics of one server carry its name as `mcp.server`.
  */
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
@@ -23,14 +23,14 @@ const latency = Metric.histogram(
   "time from the call to its end, in milliseconds"
 )
 
-/** Counts so many servers more, or less, among those of a status. */
+/** Adds to the number of servers with this status. */
 export const count = (status: ServerStatus["status"], change: number): void => {
   if (change !== 0) connections.unsafeModify(change, [MetricLabel.make("status", status)])
 }
 
-/** The metrics of one server, ready to be set without further ado: calls come by the thousand. */
+/** The metrics of one server. Labels are prepared once, because calls are frequent. */
 export interface ServerMetrics {
-  /** Counts the server where it is now, and no longer where it was counted before; nowhere, if it is gone. */
+  /** Moves the server to the gauge of this status; `undefined` removes it. */
   readonly isAt: (status: ServerStatus["status"] | undefined) => void
   readonly restarted: () => void
   readonly refreshed: () => void
@@ -40,7 +40,7 @@ export interface ServerMetrics {
 }
 
 export const ofServer = (server: string): ServerMetrics => {
-  // the same array each time: by it a metric is found without being looked for
+  // Effect looks a metric up by the identity of this array: pass the same one each time.
   const here = [MetricLabel.make("mcp.server", server)]
   const byOutcome = new Map<string, ReadonlyArray<MetricLabel.MetricLabel>>()
   const labelsOf = (outcome: string) => {

@@ -1,5 +1,5 @@
 /**
- * The service that keeps servers alive: what it is told, what it can do.
+ * The `McpSupervisor` service: its options, its methods and its tag.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -24,22 +24,25 @@ export type { Desired } from "../domain/server/Desired.js"
  */
 export interface Options<R = never>
   extends Omit<Desired, "permission" | "untrusted" | "unreadable" | "diagnostics" | "rejected"> {
-  /** Where things are kept between two runs. Used by `layerNode` only; defaults to the platform's place for such data. */
+  /**
+   * The directory for data stored between two runs. Only `layerNode` uses it. Defaults to the data directory of the
+   * platform.
+   */
   readonly stateDir?: string | undefined
   /**
-   * How we introduce ourselves to authorization servers and, with `layerNode`, to servers. Defaults to `mcp-supervisor` and its
-   * version.
+   * The client name and version sent to authorization servers and, with `layerNode`, to MCP servers. Defaults to
+   * `mcp-supervisor` and its version.
    */
   readonly clientInfo?: { readonly name: string; readonly version: string } | undefined
-  /** The directories servers are told about unless their config says otherwise. Defaults to the working directory. */
+  /** The directories sent to servers as roots, unless their config sets others. Defaults to the working directory. */
   readonly roots?: ReadonlyArray<string> | undefined
-  /** Answers a server that asks the person. Without it, servers are told that nobody can be asked. */
+  /** Handles elicitation requests of servers. Without it, the capability is not offered. */
   readonly onElicit?: ((request: Protocol.ElicitRequest) => Effect.Effect<Protocol.ElicitResult, never, R>) | undefined
-  /** Answers a server that asks the language model. Without it, servers are told that there is none. */
+  /** Handles sampling requests of servers. Without it, the capability is not offered. */
   readonly onSample?: ((request: Protocol.SampleRequest) => Effect.Effect<Protocol.SampleResult, never, R>) | undefined
   /**
-   * Further headers for a remote server, asked for before each attempt, and once more after a request was refused with 401.
-   * With `Authorization` among them, no login is asked for.
+   * Returns additional headers for a remote server. Called before each attempt, and once more after a request was
+   * rejected with 401. If they include `Authorization`, no login is requested.
    */
   readonly headers?:
     | ((
@@ -47,7 +50,9 @@ export interface Options<R = never>
         reason: "connect" | "unauthorized"
       ) => Effect.Effect<Readonly<Record<string, Redacted.Redacted<string>>>, never, R>)
     | undefined
-  /** Shows a page to a person who logs in. Defaults to the `Browser` there is: with `layerNode`, the one of this machine. */
+  /**
+   * Shows the login page to the user. Defaults to the `Browser` service; with `layerNode`, the browser of this machine.
+   */
   readonly openUrl?: ((url: string) => Effect.Effect<void, never, R>) | undefined
 }
 
@@ -56,25 +61,28 @@ export interface Options<R = never>
  * @category models
  */
 export interface CallOptions {
-  /** Without a sign of life for this long the call fails. Defaults to the server's `timeout.call`. */
+  /** The call fails after this long without a response or progress report. Defaults to the server's `timeout.call`. */
   readonly idleTimeout?: Duration.DurationInput | undefined
-  /** The call fails after this long in any case; waiting for the server counts. Defaults to the server's `timeout.total`. */
+  /**
+   * The call fails after this long in any case, including the wait for the server. Defaults to the server's
+   * `timeout.total`.
+   */
   readonly totalTimeout?: Duration.DurationInput | undefined
   /** Runs for each progress report, in order, before the call returns. */
   readonly onProgress?: ((progress: Protocol.Progress) => Effect.Effect<void>) | undefined
-  /** How long to wait for a server that is connecting, at rest or about to be tried again. Defaults to 10 seconds. */
+  /** How long to wait for a server that is connecting, idle or about to be retried. Defaults to 10 seconds. */
   readonly waitForReady?: Duration.DurationInput | undefined
   /**
-   * `safe` repeats a call once if it was not sent, or if its answer was lost and the tool says that repeating does no harm.
-   * `never` does not repeat. Defaults to `safe`.
+   * `safe` retries a call once if it was not sent, or if its response was lost and the tool is annotated read-only or
+   * idempotent. `never` does not retry. Defaults to `safe`.
    */
   readonly replay?: "safe" | "never" | undefined
-  /** Whose filters apply. Defaults to those for everybody. */
+  /** The agent whose filters apply. Defaults to the filters for all agents. */
   readonly agent?: string | undefined
 }
 
 /**
- * A resource changed, or (`resync`) may have: there was a time without a connection.
+ * A resource changed, or (with `resync`) may have changed while there was no connection.
  *
  * @since 0.1.0
  * @category models
@@ -90,9 +98,9 @@ export interface ResourceUpdated {
  * @category models
  */
 export interface AwaitOptions {
-  /** Defaults to all there are. */
+  /** Defaults to all servers. */
   readonly servers?: ReadonlyArray<string> | undefined
-  /** Defaults to none. */
+  /** Defaults to no timeout. */
   readonly timeout?: Duration.DurationInput | undefined
 }
 
@@ -101,21 +109,24 @@ export interface AwaitOptions {
  * @category models
  */
 export interface Shape {
-  /** All servers, those of the configuration first, in its order. */
+  /** All servers: first those of the config in its order, then those added at run time. */
   readonly servers: Effect.Effect<ReadonlyArray<ServerSnapshot>>
   readonly server: (name: string) => Effect.Effect<ServerSnapshot, Errors.ServerNotFound>
-  /** The current value first, then each change; a slow reader gets the newest. */
+  /** Emits the current value first, then each change. A slow reader gets only the newest value. */
   readonly changes: Stream.Stream<ReadonlyArray<ServerSnapshot>>
-  /** From now on. */
+  /** Events published from now on. */
   readonly events: Stream.Stream<ServerEvent>
-  /** From this number on: what is kept (10,000), then what comes. `Skipped` stands for what is no longer there. */
+  /**
+   * Events from this number on: first those in the log (at most 10,000), then new ones. `Skipped` replaces events that
+   * are no longer in the log.
+   */
   readonly eventsFrom: (seq: number) => Stream.Stream<ServerEvent>
 
-  /** All tools, resources and prompts there are. The same object while nothing changes. */
+  /** All tools, resources and prompts. Returns the same object while nothing changes. */
   readonly catalog: Effect.Effect<Catalog>
-  /** The current value first, then each change; a slow reader gets the newest. */
+  /** Emits the current value first, then each change. A slow reader gets only the newest value. */
   readonly catalogChanges: Stream.Stream<Catalog>
-  /** The catalog as one agent sees it. An agent nobody configured sees what everybody sees. */
+  /** The catalog with the filters of one agent. An agent without a config gets the shared catalog. */
   readonly catalogFor: (agent: string) => Effect.Effect<Catalog>
 
   /** Calls a tool by its public name. */
@@ -124,7 +135,7 @@ export interface Shape {
     args?: Readonly<Record<string, unknown>>,
     options?: CallOptions
   ) => Effect.Effect<Protocol.CallToolResult, Errors.CallError>
-  /** Calls a tool by the name its server knows. */
+  /** Calls a tool of one server by the server's own name for it. */
   readonly callServerTool: (
     server: string,
     rawTool: string,
@@ -132,9 +143,12 @@ export interface Shape {
     options?: CallOptions
   ) => Effect.Effect<Protocol.CallToolResult, Errors.CallError>
   readonly readResource: (server: string, uri: string) => Effect.Effect<Protocol.ReadResourceResult, Errors.ReadError>
-  /** Survives reconnects, with `resync` after each. Fails when the server is removed. */
+  /**
+   * Emits updates of a resource. The subscription survives reconnects, with a `resync` after each. Fails when the
+   * server is removed.
+   */
   readonly subscribeResource: (server: string, uri: string) => Stream.Stream<ResourceUpdated, Errors.ReadError>
-  /** A required argument that is missing is `InvalidArguments`, and nothing is sent. */
+  /** Fails with `InvalidArguments`, without sending anything, if a required argument is missing. */
   readonly getPrompt: (
     server: string,
     name: string,
@@ -145,39 +159,39 @@ export interface Shape {
     request: Protocol.CompleteRequest
   ) => Effect.Effect<Protocol.CompleteResult, Errors.ReadError>
 
-  /** Adds a server while running. Changes of the configuration do not touch it. */
+  /** Adds a server at run time. Changes of the config do not affect it. */
   readonly add: (
     name: string,
     config: ServerConfig.Input
   ) => Effect.Effect<void, Errors.ServerExists | Errors.InvalidConfig>
-  /** Returns when nothing of the server is left. */
+  /** Removes a server. Returns when all of its links are released. */
   readonly remove: (name: string) => Effect.Effect<void, Errors.ServerNotFound>
-  /** Wants it connected, now. Gives the first status that is not `connecting`. */
+  /** Connects a server now. Returns the first status that is not `connecting`. */
   readonly connect: (name: string) => Effect.Effect<ServerStatus, Errors.ServerNotFound>
-  /** Ends its connection and makes a new one. Gives the first status that is not `connecting`. */
+  /** Closes the link of a server and opens a new one. Returns the first status that is not `connecting`. */
   readonly restart: (name: string) => Effect.Effect<ServerStatus, Errors.ServerNotFound>
-  /** Keeps it down until `connect`, `enable` or `restart`: the same as `disable`. */
+  /** Keeps a server disconnected until `connect`, `enable` or `restart`. Equivalent to `disable`. */
   readonly disconnect: (name: string) => Effect.Effect<void, Errors.ServerNotFound>
   readonly enable: (name: string) => Effect.Effect<void, Errors.ServerNotFound>
   readonly disable: (name: string) => Effect.Effect<void, Errors.ServerNotFound>
 
-  /** What `reconcile` would do. */
+  /** Returns what `reconcile` would do, without doing it. */
   readonly plan: (desired: Desired) => Effect.Effect<Plan, Errors.InvalidConfig>
   /**
-   * Moves to another configuration. Touches only servers whose config changed, and none that was added while running; where
-   * a name is taken by such a one, the configuration wins. What a command switched off stays off.
+   * Applies a new config. Only servers whose config changed are affected. Servers added at run time stay, unless the
+   * config contains a server of the same name. A server that a command disabled stays disabled.
    */
   readonly reconcile: (desired: Desired) => Effect.Effect<Plan, Errors.InvalidConfig>
   /**
-   * Waits until each of the servers (default: all there are) has settled, or the timeout (default: none) has passed. Each is
-   * waited for once: one that has failed and is connecting again by the end is given as it failed.
+   * Waits until each of the servers (default: all) has settled, or the timeout (default: none) has passed. Each server
+   * is awaited once: a server that failed and is connecting again is returned with its failure.
    */
   readonly awaitOutcomes: (options?: AwaitOptions) => Effect.Effect<ReadonlyArray<ServerSnapshot>>
-  /** The same, but fails if one that is `required` is not usable. */
+  /** Like `awaitOutcomes`, but fails if a server with `required` is not usable. */
   readonly awaitSettled: (
     options?: AwaitOptions
   ) => Effect.Effect<ReadonlyArray<ServerSnapshot>, Errors.RequiredServerFailed>
-  /** What the server wrote, across its restarts: what is kept (1,000 lines), then what comes. */
+  /** The log lines of a server across its restarts: first the stored ones (at most 1,000), then new ones. */
   readonly logs: (name: string) => Stream.Stream<Protocol.LogLine, Errors.ServerNotFound>
 }
 

@@ -1,13 +1,13 @@
 /**
- * Names that a server chose, as events show them: a server may put a secret of its config into the name of a tool.
+ * Removes secrets from names in events: a server may put a secret of its config into a tool's name.
  */
 import * as Secrets from "../domain/Secrets.js"
 import { secrets, type ServerConfig } from "../domain/server/ServerConfig.js"
 
-/** Names that are remembered for each config. A call publishes an event, and scrubbing takes longer than looking up. */
+/** Number of cached names for each config. Each call publishes an event, and a lookup is faster than scrubbing. */
 const maxRemembered = 1_000
 
-/** Longer names are not remembered: they are not those of tools. */
+/** Longer names are not cached: tools do not have such names. */
 const maxLength = 256
 
 const scrubbers = new WeakMap<ServerConfig, (name: string) => string>()

@@ -1,21 +1,22 @@
 /**
- * A scheduler for Effect that lets the event loop turn. Effect's own goes on as long as there is something to do: while
- * thousands of fibers are busy, no signal, timer or socket is looked at.
+ * A scheduler for Effect that returns to the event loop every few milliseconds. Effect's default scheduler runs as long as there
+ * are tasks: while thousands of fibers are busy, no signal, timer or socket is handled.
  *
  * @since 0.1.0
  */
 import * as FiberRef from "effect/FiberRef"
 import type * as Scheduler from "effect/Scheduler"
 
-/** Fibers run for this many milliseconds in one turn of the event loop. */
+/** Milliseconds for which fibers run in one turn of the event loop. */
 const defaultSlice = 5
 
-/** A look at the clock costs more than a step of a fiber: it is looked at after this many steps. */
-const stepsBetweenLooks = 64
+/** Steps of a fiber between two reads of the clock. Reading the clock costs more than a step. */
+const stepsBetweenClockReads = 64
 
 /**
- * Fibers run as they do with Effect's own scheduler, but for at most a few milliseconds in each turn of the event loop; what is
- * left to do then is done in the next one. A program that supervises hundreds of servers gives it to the runtime it uses:
+ * Creates a scheduler that runs fibers in the order of Effect's default scheduler, but for at most a few milliseconds in each
+ * turn of the event loop. The remaining tasks run in the next turn. A program that supervises hundreds of servers passes it to
+ * its runtime:
  *
  * ```ts
  * Effect.runFork(program, { scheduler: FairScheduler.make() })
@@ -26,54 +27,54 @@ const stepsBetweenLooks = 64
  */
 export const make = (
   options: {
-    /** Milliseconds for which fibers run before the event loop turns. Defaults to 5. */
+    /** Milliseconds for which fibers run before control returns to the event loop. Defaults to 5. */
     readonly slice?: number | undefined
   } = {}
 ): Scheduler.Scheduler => {
   const { slice = defaultSlice } = options
   const lanes: Array<Lane> = []
-  /** Whether a run of the waiting tasks is planned. */
-  let isAwaited = false
-  /** Whether they have to wait until the event loop has turned. */
-  let isDeferred = false
-  /** When the slice of this turn ends; absent if nothing ran in this turn so far. */
+  /** Whether a run of the waiting tasks is scheduled. */
+  let isRunScheduled = false
+  /** Whether that run waits for the next turn of the event loop. */
+  let isDeferredToNextTurn = false
+  /** When the slice of this turn ends; absent if no task ran in this turn so far. */
   let endsAt: number | undefined
 
-  const isOver = (): boolean => {
+  const isSliceOver = (): boolean => {
     if (endsAt === undefined) {
       endsAt = performance.now() + slice
-      setImmediate(turned)
+      setImmediate(startTurn)
       return false
     }
     return performance.now() >= endsAt
   }
 
-  const turned = () => {
+  const startTurn = () => {
     endsAt = undefined
-    if (!isDeferred) return
-    isDeferred = false
-    run()
+    if (!isDeferredToNextTurn) return
+    isDeferredToNextTurn = false
+    runTasks()
   }
 
-  const plan = () => {
-    isAwaited = true
-    if (isOver()) isDeferred = true
-    else queueMicrotask(run)
+  const scheduleRun = () => {
+    isRunScheduled = true
+    if (isSliceOver()) isDeferredToNextTurn = true
+    else queueMicrotask(runTasks)
   }
 
-  const run = () => {
-    isAwaited = false
-    // what is added meanwhile waits until promises have had their turn
+  const runTasks = () => {
+    isRunScheduled = false
+    // tasks added during this run wait, so that pending promise callbacks run first
     for (const { lane, end } of lanes.map((lane) => ({ lane, end: lane.tasks.length }))) {
-      while (lane.next < end && !isOver()) lane.tasks[lane.next++]!()
-      tidy(lane)
+      while (lane.next < end && !isSliceOver()) lane.tasks[lane.next++]!()
+      removeCompletedTasks(lane)
     }
-    if (!isAwaited && lanes.some(({ next, tasks }) => next < tasks.length)) plan()
+    if (!isRunScheduled && lanes.some(({ next, tasks }) => next < tasks.length)) scheduleRun()
   }
 
-  const laneOf = (priority: number): Lane => {
-    const found = lanes.find((lane) => lane.priority === priority)
-    if (found !== undefined) return found
+  const laneFor = (priority: number): Lane => {
+    const existing = lanes.find((lane) => lane.priority === priority)
+    if (existing !== undefined) return existing
     const lane: Lane = { priority, tasks: [], next: 0 }
     lanes.push(lane)
     lanes.sort((a, b) => a.priority - b.priority)
@@ -82,26 +83,26 @@ export const make = (
 
   return {
     shouldYield: (fiber) => {
-      if (fiber.currentOpCount % stepsBetweenLooks !== 0) return false
+      if (fiber.currentOpCount % stepsBetweenClockReads !== 0) return false
       const isLong = fiber.currentOpCount > fiber.getFiberRef(FiberRef.currentMaxOpsBeforeYield)
-      return isLong || isOver() ? fiber.getFiberRef(FiberRef.currentSchedulingPriority) : false
+      return isLong || isSliceOver() ? fiber.getFiberRef(FiberRef.currentSchedulingPriority) : false
     },
     scheduleTask: (task, priority) => {
-      laneOf(priority).tasks.push(task)
-      if (!isAwaited) plan()
+      laneFor(priority).tasks.push(task)
+      if (!isRunScheduled) scheduleRun()
     }
   }
 }
 
-/** Tasks of one priority. Those before `next` are done. */
+/** The tasks of one priority. Those before `next` have run. */
 interface Lane {
   readonly priority: number
   readonly tasks: Array<Scheduler.Task>
   next: number
 }
 
-/** Forgets what is done: at once where that is all, otherwise not each time, because it moves all that is left. */
-const tidy = (lane: Lane): void => {
+/** Removes the tasks that have run. If others remain, only after 1024 tasks, because the removal moves all others. */
+const removeCompletedTasks = (lane: Lane): void => {
   if (lane.next < lane.tasks.length && lane.next < 1024) return
   lane.tasks.splice(0, lane.next)
   lane.next = 0

@@ -1,11 +1,12 @@
 /**
- * A lock that all processes of this machine respect, without native code. It is known who holds it, not for how long: a
- * holder that is suspended keeps it, one that is dead blocks nobody.
+ * A lock between all processes of this machine, without native code. The lock records its holder and no expiry: a suspended
+ * holder keeps the lock, a dead holder does not block other processes.
  *
- * A lock is a directory of numbered files. The highest number is the lock: with text in it, it is held by whom the text names;
- * empty, it is free. To take it is to create the next number, with the text, in one step (`link`): of several who try, one
- * succeeds. To leave it is to empty the file. The highest file is never deleted, so numbers only grow. Somebody who saw an
- * old state and takes a number that was used and deleted before finds a higher one beside it, and knows that he has nothing.
+ * A lock is a directory of numbered files. The file with the highest number is the lock. If it contains text, the text names the
+ * holder; if it is empty, the lock is free. A process acquires the lock by creating the next number, including the text, in one
+ * step (`link`), so that only one of several processes succeeds. It releases the lock by truncating the file. The highest file is
+ * never deleted, so the numbers only grow. A process that read an old state can create a number that was used and deleted before.
+ * It then finds a higher number in the directory and knows that it does not hold the lock.
  */
 import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
@@ -23,133 +24,139 @@ import { openOwn, readOwn } from "./ownership.js"
 import * as ProcessIdentity from "./processIdentity.js"
 import { codeOf, makeDirectory } from "./wholeFile.js"
 
-/** The lock could not be had: somebody holds it all the time, or the file system does not let us. */
+/** The lock was not acquired: another process held it for the whole time, or the file system does not permit it. */
 export class LockFailed extends Data.TaggedError("LockFailed")<{
   readonly reason: "held" | "unusable"
-  /** The process that holds it, if it is known. */
+  /** The process that holds the lock. Absent if it is unknown. */
   readonly pid?: number | undefined
-  /** The file that stands for it. */
+  /** The file that represents the lock. */
   readonly path?: string | undefined
-  /** What the system calls the error. */
+  /** The system's error code. */
   readonly code?: string | undefined
 }> {}
 
 export interface FileLock {
-  /** Runs the effect while nobody else, in this process or another, runs one with the same lock. */
+  /** Runs the effect while no other effect runs under this lock, in this process or another. */
   readonly withLock: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | LockFailed, R>
 }
 
 const Holder = Schema.parseJson(Schema.Struct({ ...ProcessIdentity.Identity.fields, nonce: Schema.String }))
 
-/** How often somebody who waits looks again. The first looks are quick: most locks are held for a moment. */
+/** Bounds of the milliseconds between two tries, doubled after each. The first are short: most locks are held briefly. */
 const shortestWait = 2
 const longestWait = 50
 
-/** Milliseconds between two looks at whether the holder lives: on some systems that starts a program. */
-const judgeEvery = 250
+/** Milliseconds between two liveness checks of the same holder: on some systems a check starts a program. */
+const livenessCheckInterval = 250
 
 /**
- * @param directory is made when the lock is first taken, and belongs to it alone.
- * @param patience how long it is waited for. Defaults to 30 seconds.
+ * Creates a lock. The file system is not accessed before the lock is first acquired.
+ *
+ * @param directory holds the files of the lock and no others. It is created with the first use.
+ * @param patience how long a caller waits for the lock. Defaults to 30 seconds.
  */
 export const make = (
   directory: string,
   options?: { readonly patience?: Duration.DurationInput | undefined }
 ): Effect.Effect<FileLock> =>
-  Effect.map(Effect.makeSemaphore(1), (own) => {
+  Effect.map(Effect.makeSemaphore(1), (semaphore) => {
     const patience = Duration.toMillis(options?.patience ?? "30 seconds")
     return {
       withLock: (effect) =>
-        // among ourselves it is a matter of turns
-        own.withPermits(1)(Effect.acquireUseRelease(take(directory, patience), () => effect, leave))
+        // callers of this process wait in order, without polling the directory
+        semaphore.withPermits(1)(Effect.acquireUseRelease(acquire(directory, patience), () => effect, release))
     }
   })
 
-/** Who holds it, dead or alive; nobody where it is free, or cannot be read. */
+/** The process that the lock names as its holder, dead or alive. Undefined if the lock is free or cannot be read. */
 export const holder = (directory: string): Effect.Effect<ProcessIdentity.Identity | undefined> =>
   Effect.tryPromise(async () => {
     const names = await readdir(directory)
     const highest = largest(names.map(Number).filter(Number.isFinite), 0)
     return highest === 0 ? "" : readOwn(join(directory, String(highest)), maxBytes)
   }).pipe(
-    Effect.map((text) => Option.getOrUndefined(decode(text))),
+    Effect.map((text) => Option.getOrUndefined(decodeHolder(text))),
     Effect.orElseSucceed(() => undefined)
   )
 
-/** A number that is taken, and the text that says by whom. */
-interface Held {
+/** A file that this process created, and the text in it that names this process. */
+interface HeldLock {
   readonly path: string
   readonly text: string
 }
 
-const take = (directory: string, patience: number): Effect.Effect<Held, LockFailed> =>
+const acquire = (directory: string, patience: number): Effect.Effect<HeldLock, LockFailed> =>
   Effect.gen(function* () {
     const started = yield* Clock.currentTimeMillis
     const text = JSON.stringify({ ...(yield* ProcessIdentity.self), nonce: randomUUID() })
     let wait = shortestWait
-    let judged: { readonly text: string; readonly at: number } | undefined
+    let lastCheck: { readonly text: string; readonly at: number } | undefined
     while (true) {
-      const { highest, others } = yield* io(() => look(directory))
-      const holder = highest === 0 ? "" : yield* io(() => textOf(join(directory, String(highest))))
+      const { files, highest } = yield* io(() => listFiles(directory))
+      const holder = highest === 0 ? "" : yield* io(() => readHolder(join(directory, String(highest))))
       const now = yield* Clock.currentTimeMillis
       let isFree = holder === ""
-      // the same holder is judged now and then, a new one at once
-      if (!isFree && (judged?.text !== holder || now - judged.at >= judgeEvery)) {
-        judged = { text: holder, at: now }
+      // a new holder is checked at once, the same holder at intervals
+      if (!isFree && (lastCheck?.text !== holder || now - lastCheck.at >= livenessCheckInterval)) {
+        lastCheck = { text: holder, at: now }
         isFree = yield* isDead(holder)
       }
       if (isFree) {
-        const held = yield* create(directory, highest + 1, text)
+        const held = yield* acquireNumber(directory, highest + 1, text)
         if (held !== undefined) {
-          // it is ours, whatever is left lying about
-          yield* Effect.ignore(io(() => Promise.all(others.map((name) => rm(join(directory, name), { force: true })))))
+          // the lock is held, even if older files cannot be deleted
+          yield* Effect.ignore(io(() => Promise.all(files.map((name) => rm(join(directory, name), { force: true })))))
           return held
         }
       }
       if (now - started >= patience) {
-        return yield* new LockFailed({ reason: "held", pid: pidIn(holder), path: join(directory, String(highest)) })
+        return yield* new LockFailed({ reason: "held", pid: pidOf(holder), path: join(directory, String(highest)) })
       }
-      // whoever waits may give up; whoever has it must leave it again
+      // only the wait can be interrupted: a lock that was acquired must be released
       yield* Effect.interruptible(Effect.sleep(wait * (0.5 + Math.random())))
       wait = Math.min(wait * 2, longestWait)
     }
   })
 
-/** Takes a number. Gives nothing if somebody else was first, or is already further. A failure leaves nothing taken. */
-const create = (directory: string, number: number, text: string): Effect.Effect<Held | undefined, LockFailed> =>
+/** Acquires the lock with a number. Undefined if another process was first or has a higher number. Releases it on failure. */
+const acquireNumber = (
+  directory: string,
+  number: number,
+  text: string
+): Effect.Effect<HeldLock | undefined, LockFailed> =>
   Effect.gen(function* () {
     const path = join(directory, String(number))
-    if (!(yield* io(() => claim(directory, path, text)))) return undefined
+    if (!(yield* io(() => linkNumber(directory, path, text)))) return undefined
     const { highest } = yield* Effect.tapError(
-      io(() => look(directory)),
-      () => leave({ path, text })
+      io(() => listFiles(directory)),
+      () => release({ path, text })
     )
     if (highest === number) return { path, text }
     yield* Effect.ignore(io(() => rm(path, { force: true })))
     return undefined
   })
 
-const claim = async (directory: string, path: string, text: string): Promise<boolean> => {
+const linkNumber = async (directory: string, path: string, text: string): Promise<boolean> => {
   const temporary = join(directory, `${randomUUID()}.tmp`)
   try {
     await writeFile(temporary, text, { mode: 0o600, flag: "wx" })
     await link(temporary, path)
     return true
   } catch (error) {
-    // somebody was first, or is tidying up
+    // another process created the number first, or deleted the temporary file
     if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return false
     throw error
   } finally {
-    // what cannot be tidied up now is tidied up by whoever takes it next
+    // the next process that acquires the lock deletes what is left
     await rm(temporary, { force: true }).catch(() => {})
   }
 }
 
 /**
- * Tried a few times: nobody takes a lock from a process that lives. Where the file is gone, or another's, somebody has cleared
- * the directory, and there is nothing to leave.
+ * Releases a lock. It retries, because no other process takes a lock from a live process. If the file is missing or has another
+ * holder, the directory was cleared and there is nothing to release.
  */
-const leave = ({ path, text }: Held): Effect.Effect<void> =>
+const release = ({ path, text }: HeldLock): Effect.Effect<void> =>
   Effect.tryPromise({
     try: async () => {
       const file = await openOwn(path, constants.O_RDWR)
@@ -165,33 +172,33 @@ const leave = ({ path, text }: Held): Effect.Effect<void> =>
     Effect.ignore
   )
 
-const look = async (
+const listFiles = async (
   directory: string
-): Promise<{ readonly highest: number /** All files there are. */; readonly others: ReadonlyArray<string> }> => {
+): Promise<{ readonly highest: number /** The names of all files. */; readonly files: ReadonlyArray<string> }> => {
   await makeDirectory(directory)
-  const others = (await readdir(directory)).filter((name) => /^[1-9]\d{0,14}$|\.tmp$/.test(name))
-  return { highest: largest(others.map(Number).filter(Number.isFinite), 0), others }
+  const files = (await readdir(directory)).filter((name) => /^[1-9]\d{0,14}$|\.tmp$/.test(name))
+  return { highest: largest(files.map(Number).filter(Number.isFinite), 0), files }
 }
 
-/** A file that is gone was not the highest any more: it is looked at again. */
-const textOf = (path: string): Promise<string> =>
-  readOwn(path, maxBytes).catch((error) => (codeOf(error) === "ENOENT" ? vanished : Promise.reject(error)))
+/** Reads a file. One that was deleted was no longer the highest: its text counts as a holder, and the next try reads again. */
+const readHolder = (path: string): Promise<string> =>
+  readOwn(path, maxBytes).catch((error) => (codeOf(error) === "ENOENT" ? missingHolder : Promise.reject(error)))
 
-const vanished = "vanished"
+const missingHolder = "vanished"
 
-/** Longer than the text of any holder. */
+/** Longer than the text of any holder. A longer file counts as empty. */
 const maxBytes = 64 * 1024
 
-const decode = Schema.decodeUnknownOption(Holder)
+const decodeHolder = Schema.decodeUnknownOption(Holder)
 
-/** Somebody of whom we cannot tell is not robbed. */
+/** Whether the holder is certainly dead. A holder whose liveness is unknown counts as alive. */
 const isDead = (text: string): Effect.Effect<boolean> =>
-  Option.match(decode(text), {
+  Option.match(decodeHolder(text), {
     onNone: () => Effect.succeed(false),
     onSome: (holder) => Effect.map(ProcessIdentity.isAlive(holder), (liveness) => liveness === "dead")
   })
 
-const pidIn = (text: string): number | undefined => Option.getOrUndefined(decode(text))?.pid
+const pidOf = (text: string): number | undefined => Option.getOrUndefined(decodeHolder(text))?.pid
 
 const io = <A>(run: () => Promise<A>): Effect.Effect<A, LockFailed> =>
   Effect.tryPromise({ try: run, catch: (error) => new LockFailed({ reason: "unusable", code: codeOf(error) }) })

@@ -1,13 +1,16 @@
+/**
+ * Limits how long an effect is awaited, also in a finalizer.
+ */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Option from "effect/Option"
 
 /**
- * Waits for an effect, but no longer than the budget. It also works in a finalizer, where interruption is off: there a plain
- * timeout would wait for what it should cut short. And an interrupt that comes meanwhile, for the scope or for whoever closes
- * it, does not cut it short either: it would reach the children of a fiber that is itself beyond its reach, so this is none
- * of them. The budget ends it.
+ * Waits for an effect, but no longer than the budget. It also works in a finalizer: interruption is disabled there, so a plain
+ * timeout would wait for the effect it should interrupt. Only the budget ends the effect. An interrupt of the caller, or of the
+ * fiber that closes the scope, does not: it would interrupt the children of an uninterruptible fiber, so the effect runs in a
+ * daemon fiber.
  */
 export const withinBudget =
   (budget: Duration.DurationInput) =>

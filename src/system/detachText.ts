@@ -1,2 +1,2 @@
-/** A copy of a text. A part that was cut out of a text keeps all of that text in memory, and logs keep their lines for long. */
+/** Copies a text. In V8, a slice of a text keeps the whole text in memory, and logs keep their lines for long. */
 export const detachText = (text: string): string => Buffer.from(text, "utf16le").toString("utf16le")

@@ -1,17 +1,17 @@
 /**
- * Whether a directory is safe from other users, as ssh checks its own: neither the directory nor a directory or link on the way
- * to it can be replaced or written by another user.
+ * Checks that no other user can write or replace a directory, or a directory or link on its path. ssh checks its own directories
+ * in the same way.
  */
 import { lstatSync, readlinkSync, type Stats } from "node:fs"
 import { dirname, join, parse, resolve, sep } from "node:path"
-import { isOthers, rejectUnsafe, type Unsafe, UnsafePath, unsafeOwner } from "./ownership.js"
+import { isForeignOwner, rejectUnsafe, type Unsafe, UnsafePath, unsafeOwner } from "./ownership.js"
 
-/** More links than any system follows. */
+/** More links than any system follows. A path with more is rejected. */
 const maxLinks = 40
 
 /**
- * Throws `UnsafePath` for the first part of the path that is not safe. A part that is missing is safe, because it is made for
- * the user alone. Any other error of the system is thrown as it is.
+ * Throws `UnsafePath` for the first part of the path that is not safe. A missing part is safe, because it is created with access
+ * for the user only. Other system errors are thrown unchanged.
  */
 export const assertSafeDirectory = (path: string): void => {
   const { root } = parse(path)
@@ -20,29 +20,29 @@ export const assertSafeDirectory = (path: string): void => {
   let directory = root
   let links = 0
   for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
-    const here = join(directory, name)
-    const found = statsOf(here)
-    if (found === undefined) return
-    if (found.isSymbolicLink()) {
-      // the mode of a link has no meaning, its owner does
-      rejectUnsafe(here, found, unsafeOwner({ uid: found.uid, mode: 0 }))
-      if (++links > maxLinks) throw new UnsafePath(here, "LINK")
-      rest = partsOf(resolve(dirname(here), readlinkSync(here))).concat(rest)
+    const current = join(directory, name)
+    const stats = statsOf(current)
+    if (stats === undefined) return
+    if (stats.isSymbolicLink()) {
+      // the mode of a link has no meaning, only its owner
+      rejectUnsafe(current, stats, unsafeOwner({ uid: stats.uid, mode: 0 }))
+      if (++links > maxLinks) throw new UnsafePath(current, "LINK")
+      rest = partsOf(resolve(dirname(current), readlinkSync(current))).concat(rest)
       directory = root
     } else {
       const isLast = rest.length === 0
-      rejectUnsafe(here, found, isLast ? unsafeLast(found) : unsafeOnTheWay(found, administrator))
-      directory = here
+      rejectUnsafe(current, stats, isLast ? unsafeLast(stats) : unsafeParent(stats, administrator))
+      directory = current
     }
   }
 }
 
-/** Throws `UnsafePath` unless each of these directories in a safe directory, as far as it exists, is one of the user's own. */
+/** Throws `UnsafePath` if one of these directories in a safe directory exists and is a link, or other users can write it. */
 export const assertOwnDirectories = (directory: string, names: ReadonlyArray<string>): void => {
   for (const name of names) {
     const path = join(directory, name)
-    const found = statsOf(path)
-    if (found !== undefined) rejectUnsafe(path, found, found.isSymbolicLink() ? "LINK" : unsafeLast(found))
+    const stats = statsOf(path)
+    if (stats !== undefined) rejectUnsafe(path, stats, stats.isSymbolicLink() ? "LINK" : unsafeLast(stats))
   }
 }
 
@@ -63,18 +63,18 @@ const statsOf = (path: string): Stats | undefined => {
   }
 }
 
-const unsafeLast = (found: Stats): Unsafe | undefined => (found.isDirectory() ? unsafeOwner(found) : undefined)
+const unsafeLast = (stats: Stats): Unsafe | undefined => (stats.isDirectory() ? unsafeOwner(stats) : undefined)
 
 const sticky = 0o1000
 const groupWrites = 0o020
 
 /**
- * Within a sticky directory, such as `/tmp`, only its owner can replace a file. The user's own group may write a directory on
- * the way: many systems give each user a group, and let it write.
+ * Why a parent directory is unsafe; undefined if it is not. In a sticky directory, such as `/tmp`, only the owner of a file can
+ * replace it. The user's own group may write a parent: many systems give each user a group of its own with write access.
  */
-const unsafeOnTheWay = (found: Stats, administrator: number): Unsafe | undefined => {
-  const { gid, mode, uid } = found
-  if (uid !== administrator && isOthers(uid)) return "NOT_OWNED"
+const unsafeParent = (stats: Stats, administrator: number): Unsafe | undefined => {
+  const { gid, mode, uid } = stats
+  if (uid !== administrator && isForeignOwner(uid)) return "NOT_OWNED"
   if ((mode & sticky) !== 0) return undefined
   const isOwnGroup = gid === process.getegid?.() || gid === 0
   return unsafeOwner({ uid: 0, mode: isOwnGroup ? mode & ~groupWrites : mode })

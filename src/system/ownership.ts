@@ -1,6 +1,6 @@
 /**
- * Files that only the user can write. What the state directory says decides which programs run, so no other user may have
- * written it.
+ * Opens files of the state directory, and rejects those that other users can write. The content of the state directory decides
+ * which programs run.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from "node:fs"
 import { type FileHandle, open } from "node:fs/promises"
@@ -8,7 +8,7 @@ import { type FileHandle, open } from "node:fs/promises"
 /** Why a file or directory is not safe to use. */
 export type Unsafe = "NOT_OWNED" | "WRITABLE_BY_OTHERS" | "NOT_A_FILE" | "LINK"
 
-/** A file or directory that is not safe to use. `code` has the place of a system error code. */
+/** A file or directory is not safe to use. `code` takes the place of a system error code. */
 export class UnsafePath extends Error {
   readonly path: string
   readonly code: Unsafe
@@ -40,41 +40,42 @@ export class UnsafePath extends Error {
   }
 }
 
-/** Undefined on systems without numeric user ids: there, owner and mode say nothing. */
+/** The effective user. Undefined on systems without numeric user ids, where owner and mode have no meaning. */
 const currentUser = (): number | undefined => process.geteuid?.()
 
-/** The administrator can change everything anyway. */
+/** The administrator can change every file anyway, so files of this user are accepted. */
 const administrator = 0
 
 const othersWrite = 0o022
 
-/** Whether a path belongs to another user who is not the administrator. */
-export const isOthers = (uid: number, user: number | undefined = currentUser()): boolean =>
+/** Whether a path belongs to another user than the current one and the administrator. */
+export const isForeignOwner = (uid: number, user: number | undefined = currentUser()): boolean =>
   user !== undefined && uid !== user && uid !== administrator
 
-/** Why the owner or the mode make a path unsafe, if they do. */
+/** Why owner or mode make a path unsafe; undefined if they do not. */
 export const unsafeOwner = (
   { mode, uid }: Pick<Stats, "mode" | "uid">,
   user: number | undefined = currentUser()
 ): "NOT_OWNED" | "WRITABLE_BY_OTHERS" | undefined => {
   if (user === undefined) return undefined
-  if (isOthers(uid, user)) return "NOT_OWNED"
+  if (isForeignOwner(uid, user)) return "NOT_OWNED"
   return (mode & othersWrite) === 0 ? undefined : "WRITABLE_BY_OTHERS"
 }
 
-export const rejectUnsafe = (path: string, found: Stats, code: Unsafe | undefined): void => {
-  if (code !== undefined) throw new UnsafePath(path, code, found.uid)
+/** Throws `UnsafePath` if there is a code. */
+export const rejectUnsafe = (path: string, stats: Stats, code: Unsafe | undefined): void => {
+  if (code !== undefined) throw new UnsafePath(path, code, stats.uid)
 }
 
-/** Neither a link nor a pipe of that name may lead elsewhere or block. Windows has neither flag. */
+/** A link at the path must not be followed, and a pipe must not block. Windows has neither flag. */
 const ownFlags = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** Opens a file of the state directory. Throws `UnsafePath` unless it is a regular file that only the user can write. */
 export const openOwn = async (path: string, flags: number = constants.O_RDONLY): Promise<FileHandle> => {
-  const file = await open(path, flags | ownFlags, 0o600).catch(rejectLink(path))
+  const file = await open(path, flags | ownFlags, 0o600).catch(rethrowOpenError(path))
   try {
-    const found = await file.stat()
-    rejectUnsafe(path, found, found.isFile() ? unsafeOwner(found) : "NOT_A_FILE")
+    const stats = await file.stat()
+    rejectUnsafe(path, stats, stats.isFile() ? unsafeOwner(stats) : "NOT_A_FILE")
     return file
   } catch (error) {
     await file.close()
@@ -82,7 +83,7 @@ export const openOwn = async (path: string, flags: number = constants.O_RDONLY):
   }
 }
 
-/** The text of a file of the state directory. A file above the limit has an empty text: it is not one of ours. */
+/** Reads a file of the state directory. The text of a file above the limit is empty: no supervisor writes one. */
 export const readOwn = async (path: string, maxBytes: number): Promise<string> => {
   const file = await openOwn(path)
   try {
@@ -92,14 +93,14 @@ export const readOwn = async (path: string, maxBytes: number): Promise<string> =
   }
 }
 
-/** The system's error for a link that is not followed is the one for links in a circle. */
-const rejectLink =
+/** Rethrows an error of `open`, as `UnsafePath` for a link: with O_NOFOLLOW, the system reports `ELOOP` for it. */
+const rethrowOpenError =
   (path: string) =>
   (error: unknown): never => {
     throw error instanceof Error && "code" in error && error.code === "ELOOP" ? new UnsafePath(path, "LINK") : error
   }
 
-/** The text of a file of the state directory, for the command that loads no more than it has to. */
+/** Reads a file of the state directory, for the CLI command that loads as few modules as possible. */
 export const readOwnSync = (path: string): string => {
   const file = openOwnSync(path, constants.O_RDONLY)
   try {
@@ -109,12 +110,12 @@ export const readOwnSync = (path: string): string => {
   }
 }
 
-/** `openOwn` for a file descriptor that is handed to a child process. */
+/** Opens a file as `openOwn` does, and returns a descriptor that can be passed to a child process. */
 export const openOwnSync = (path: string, flags: number): number => {
   const file = openFile(path, flags)
   try {
-    const found = fstatSync(file)
-    rejectUnsafe(path, found, found.isFile() ? unsafeOwner(found) : "NOT_A_FILE")
+    const stats = fstatSync(file)
+    rejectUnsafe(path, stats, stats.isFile() ? unsafeOwner(stats) : "NOT_A_FILE")
     return file
   } catch (error) {
     closeSync(file)
@@ -126,6 +127,6 @@ const openFile = (path: string, flags: number): number => {
   try {
     return openSync(path, flags | ownFlags, 0o600)
   } catch (error) {
-    return rejectLink(path)(error)
+    return rethrowOpenError(path)(error)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Who a process is. Its number alone does not tell: numbers are given again.
+ * Identifies a process across restarts of the supervisor. The pid alone is not enough, because the system reuses pids.
  */
 import { execFile } from "node:child_process"
 import { readFileSync, readlinkSync } from "node:fs"
@@ -10,86 +10,96 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { defined } from "../domain/internal/defined.js"
 
-const Fact = Schema.optionalWith(Schema.String, { exact: true })
+const OptionalText = Schema.optionalWith(Schema.String, { exact: true })
 
-/** All but the number are texts that mean nothing but themselves. What the system does not tell is absent. */
+/** The identity of a process. All fields except `pid` are opaque texts, absent if the system does not provide them. */
 export const Identity = Schema.Struct({
   pid: Schema.Int.pipe(Schema.positive()),
-  /** When it was started. */
-  startedAt: Fact,
-  /** The start of the system it runs on. */
-  boot: Fact,
-  /** The namespace its number is from. */
-  space: Fact,
-  /** The machine, for directories that several of them share. */
-  machine: Fact
+  /** When the process was started. */
+  startedAt: OptionalText,
+  /** The boot of the system on which it runs. */
+  boot: OptionalText,
+  /** The namespace of its pid. */
+  space: OptionalText,
+  /** The machine, for directories that several machines share. */
+  machine: OptionalText
 })
 
 export type Identity = typeof Identity.Type
 
-/** Where we are ourselves. */
-export type Place = Pick<Identity, "boot" | "space" | "machine">
+/** Where the current process runs. */
+export type ProcessPlace = Pick<Identity, "boot" | "space" | "machine">
 
-/** A running process as the system shows it. */
-export type Seen = Pick<Identity, "startedAt">
+/** A running process as the system reports it. */
+export type RunningProcess = Pick<Identity, "startedAt">
 
 export type Liveness = "alive" | "dead" | "unknown"
 
 interface System {
-  readonly place: Effect.Effect<Place>
-  /** Gives nothing if no such process runs. */
-  readonly look: (pid: number) => Effect.Effect<Seen | undefined>
+  readonly place: Effect.Effect<ProcessPlace>
+  /** Undefined if no such process runs. */
+  readonly inspect: (pid: number) => Effect.Effect<RunningProcess | undefined>
 }
 
-/** Our own process. */
+/** The identity of the current process. */
 export const self: Effect.Effect<Identity> = Effect.suspend(() => {
-  const { look, place } = system()
-  return Effect.zipWith(place, look(process.pid), (here, seen) => ({ pid: process.pid, ...seen, ...here }))
+  const { inspect, place } = system()
+  return Effect.zipWith(place, inspect(process.pid), (currentPlace, running) => ({
+    pid: process.pid,
+    ...running,
+    ...currentPlace
+  }))
 })
 
 /**
- * Whether a process still runs. Dead is what certainly runs no more: also one that nobody has buried, and one whose number
- * now belongs to another.
+ * Whether a process still runs. `dead` means that it certainly does not: this includes a zombie, and a process whose pid now
+ * belongs to another process.
  */
 export const isAlive = (identity: Identity): Effect.Effect<Liveness> =>
   Effect.suspend(() => {
-    const { look, place } = system()
-    return Effect.zipWith(place, look(identity.pid), (here, seen) => judge(identity, here, seen))
+    const { inspect, place } = system()
+    return Effect.zipWith(place, inspect(identity.pid), (currentPlace, running) =>
+      judge(identity, currentPlace, running)
+    )
   })
 
-/** What follows from where we are, and from what we see there under that number. */
-export const judge = (identity: Identity, here: Place, seen: Seen | undefined): Liveness => {
-  const isSameBoot = identity.boot !== undefined && identity.boot === here.boot
-  if (!isSameBoot && identity.boot !== undefined && here.boot !== undefined) {
-    return identity.machine === here.machine ? "dead" : "unknown"
+/** Computes the liveness of a process from the place of the current process and from what the system reports for its pid. */
+export const judge = (
+  identity: Identity,
+  currentPlace: ProcessPlace,
+  running: RunningProcess | undefined
+): Liveness => {
+  const isSameBoot = identity.boot !== undefined && identity.boot === currentPlace.boot
+  if (!isSameBoot && identity.boot !== undefined && currentPlace.boot !== undefined) {
+    return identity.machine === currentPlace.machine ? "dead" : "unknown"
   }
-  if (identity.space !== here.space) return "unknown"
+  if (identity.space !== currentPlace.space) return "unknown"
   const isSame =
-    seen !== undefined &&
-    (seen.startedAt === undefined || identity.startedAt === undefined || seen.startedAt === identity.startedAt)
+    running !== undefined &&
+    (running.startedAt === undefined || identity.startedAt === undefined || running.startedAt === identity.startedAt)
   if (isSame) return "alive"
-  // where no system is told from the one before it, a number that nobody has on the same machine is of nobody in either
-  const isFree = identity.boot === undefined && here.boot === undefined && seen === undefined
-  const isSameMachine = identity.machine !== undefined && identity.machine === here.machine
+  // without boot ids, a pid that is free on the same machine is free whether or not the machine was restarted
+  const isFree = identity.boot === undefined && currentPlace.boot === undefined && running === undefined
+  const isSameMachine = identity.machine !== undefined && identity.machine === currentPlace.machine
   return isSameBoot || (isFree && isSameMachine) ? "dead" : "unknown"
 }
 
 const system = (): System => {
   if (process.platform === "darwin") return darwin
-  return procIsOurs() ? linux : elsewhere
+  return procIsOurs() ? linux : otherSystem
 }
 
-/** Whether any process has this number now. */
+/** Whether any process has this pid now. */
 export const exists = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // somebody who may not be signalled is there nevertheless
+    // a process that may not be signalled exists nevertheless
     return (error as NodeJS.ErrnoException).code === "EPERM"
   }
 }
 
-const attempt = <A>(get: () => A): A | undefined => {
+const tryOrUndefined = <A>(get: () => A): A | undefined => {
   try {
     return get()
   } catch {
@@ -97,38 +107,40 @@ const attempt = <A>(get: () => A): A | undefined => {
   }
 }
 
-const textOf = (path: string): string | undefined => attempt(() => readFileSync(path, "latin1").trim()) || undefined
+const readText = (path: string): string | undefined =>
+  tryOrUndefined(() => readFileSync(path, "latin1").trim()) || undefined
 
-/** Whether `/proc` counts processes as we do: that of another namespace would show us strangers under numbers of ours. */
+/** Whether `/proc` has the pids of this process's namespace: that of another one would show other processes under the same pids. */
 export const procIsOurs = (): boolean =>
-  process.platform === "linux" && attempt(() => readlinkSync("/proc/self")) === String(process.pid)
+  process.platform === "linux" && tryOrUndefined(() => readlinkSync("/proc/self")) === String(process.pid)
 
 const linux: System = {
   place: Effect.sync(() =>
     defined({
-      boot: textOf("/proc/sys/kernel/random/boot_id"),
-      space: attempt(() => readlinkSync("/proc/self/ns/pid")),
-      machine: textOf("/etc/machine-id")
+      boot: readText("/proc/sys/kernel/random/boot_id"),
+      space: tryOrUndefined(() => readlinkSync("/proc/self/ns/pid")),
+      machine: readText("/etc/machine-id")
     })
   ),
-  look: (pid) =>
+  inspect: (pid) =>
     Effect.sync(() => {
-      const text = textOf(`/proc/${pid}/stat`)
+      const text = readText(`/proc/${pid}/stat`)
       const stat = text === undefined ? undefined : parseStat(text)
       if (stat !== undefined) return stat.runs ? { startedAt: stat.startedAt } : undefined
-      // processes of other users may be hidden
+      // `/proc` may hide processes of other users
       return exists(pid) ? {} : undefined
     })
 }
 
+/** The fields of `/proc/<pid>/stat` that are used. */
 export interface Stat {
   readonly group: number
   readonly startedAt: string
-  /** Whether it is more than an entry that nobody has removed yet. */
+  /** Whether the process runs: it is neither a zombie nor dead. */
   readonly runs: boolean
 }
 
-/** A line of `/proc/<pid>/stat`. The name of the program in it may hold anything, brackets and spaces as well. */
+/** Parses the text of `/proc/<pid>/stat`. The program name in it can contain any character, including brackets and spaces. */
 export const parseStat = (text: string): Stat | undefined => {
   const [state, , group, ...rest] = text
     .replace(/^.*\) /s, "")
@@ -139,7 +151,7 @@ export const parseStat = (text: string): Stat | undefined => {
   return { group: Number(group), startedAt, runs: state !== "Z" && state !== "X" }
 }
 
-/** What a program of the system prints, in the same words everywhere. */
+/** Runs a program of the system and returns its output, independent of locale and time zone. */
 export const ask = (program: string, ...args: ReadonlyArray<string>): Effect.Effect<string, UnknownException> =>
   Effect.tryPromise(async (signal) => {
     const env = { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin:/usr/sbin:/sbin" }
@@ -149,14 +161,14 @@ export const ask = (program: string, ...args: ReadonlyArray<string>): Effect.Eff
   })
 
 const darwin: System = {
-  // the time of the boot moves when the clock is set: the name of the session is better, where there is one
+  // setting the clock changes the boot time, so the id of the boot session is preferred
   place: ask("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid").pipe(
     Effect.filterOrFail((text) => text.trim() !== ""),
     Effect.orElse(() => ask("/usr/sbin/sysctl", "-n", "kern.boottime")),
     Effect.map((text) => ({ boot: text.trim() })),
     Effect.orElseSucceed(() => ({}))
   ),
-  look: (pid) =>
+  inspect: (pid) =>
     Effect.suspend(() =>
       exists(pid)
         ? ask("/bin/ps", "-o", "stat=", "-o", "lstart=", "-p", String(pid)).pipe(
@@ -167,17 +179,17 @@ const darwin: System = {
     )
 }
 
-/** A line of the state of a process and the time of its start. */
-export const parsePs = (text: string): Seen | undefined => {
+/** Parses the state and start time that `ps` prints. Undefined for a zombie or an unknown format. */
+export const parsePs = (text: string): RunningProcess | undefined => {
   const [, state = "", startedAt = ""] = /^\s*(\S+)\s+(\S.*?)\s*$/s.exec(text) ?? []
   return startedAt === "" || state.startsWith("Z") ? undefined : { startedAt }
 }
 
 /**
- * Elsewhere only the number is known: who has it counts as alive. Who is not there is gone, except on Linux, where he may be
- * in another namespace that we cannot tell from ours.
+ * Systems on which only the pid is known: a process that has it counts as alive. A process that is missing is dead, except on
+ * Linux, where it can be in another namespace that cannot be distinguished from the current one.
  */
-const elsewhere: System = {
+const otherSystem: System = {
   place: Effect.sync(() => (process.platform === "linux" ? {} : { machine: hostname() })),
-  look: (pid) => Effect.sync(() => (exists(pid) ? {} : undefined))
+  inspect: (pid) => Effect.sync(() => (exists(pid) ? {} : undefined))
 }

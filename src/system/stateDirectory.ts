@@ -1,5 +1,5 @@
 /**
- * Whether the state directory is safe to use: no other user could have decided what it says.
+ * Checks that no other user can write to the state directory or replace it.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -7,10 +7,10 @@ import { assertOwnDirectories, assertSafeDirectory } from "./directoryOwnership.
 import { type Unsafe, UnsafePath } from "./ownership.js"
 import { codeOf } from "./wholeFile.js"
 
-/** The state directory is not used, because another user could decide what it says. */
+/** The state directory is rejected, because another user could change its content. */
 export class UnsafeStateDir extends Data.TaggedError("UnsafeStateDir")<{
   readonly stateDir: string
-  /** The directory itself, one on the way to it, or one in it. */
+  /** The unsafe directory: the state directory itself, one of its parents, or one in it. */
   readonly path: string
   readonly code: Unsafe
   readonly problem: string
@@ -27,12 +27,12 @@ export class UnsafeStateDir extends Data.TaggedError("UnsafeStateDir")<{
   }
 }
 
-/** The directories that we make in the state directory. */
+/** The directories that the supervisor creates in the state directory. */
 const ownDirectories = ["backups", "catalog", "children", "locks"]
 
 /**
- * Fails if the directory is unsafe. A missing directory is safe, because it is made for the user alone. Any other error of the
- * system is left to the operation that meets it.
+ * Fails if the directory is unsafe. A missing directory is safe, because it is created with access for the user only. Other
+ * system errors are logged and ignored: the operation that uses the directory reports them.
  */
 export const check = (stateDir: string): Effect.Effect<void, UnsafeStateDir> =>
   Effect.suspend(() => {

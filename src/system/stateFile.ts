@@ -1,26 +1,27 @@
 /**
- * The files of the state directory: JSON with a version, readable and writable by the user alone, replaced as a whole.
+ * Reads and writes files of the state directory: JSON with a version, for the user only, replaced as a whole.
  */
 import { rm } from "node:fs/promises"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import { readOwn } from "./ownership.js"
-import { codeOf, create as makeWhole, replace } from "./wholeFile.js"
+import { codeOf, create as createWhole, replace } from "./wholeFile.js"
 
-/** The version that we write, and the only one that we read. */
+/** The version that is written, and the only one that is read. */
 export const version = 1
 
+/** What reading a file returned. */
 export type Found =
   | { readonly _tag: "Absent" }
-  /** The system rejects it, or other users could have written it: see `ownership.ts`. */
+  /** The system rejects the read, or other users could have written the file: see `ownership.ts`. */
   | { readonly _tag: "Unreadable"; readonly code: string }
-  /** Nothing that one of us has written, or not the whole of it. */
+  /** Not written by a supervisor, or incomplete. */
   | { readonly _tag: "Corrupt" }
-  /** Written by a later one of us: not to be touched. */
+  /** Written by a newer release: must not be changed. */
   | { readonly _tag: "Newer" }
   | { readonly _tag: "Found"; readonly content: unknown }
 
-/** What a file says. One that is larger than the limit is none of ours. */
+/** Reads a file. A file above the limit is `Corrupt`: no supervisor writes one. */
 export const read = (path: string, maxBytes: number): Effect.Effect<Found> =>
   Effect.tryPromise({ try: () => readOwn(path, maxBytes), catch: codeOf }).pipe(
     Effect.map(parse),
@@ -41,14 +42,14 @@ const parse = (text: string): Found => {
 }
 
 /**
- * Puts a file in place of the one that is there, if there is one. Missing directories are made. Fails with what the system
- * calls the error.
+ * Writes a file, or replaces the existing one. Creates missing directories. Fails with the system's error code.
  */
 export const write = (path: string, text: string): Effect.Effect<void, string> => replace(path, text)
 
-/** Makes a file unless there is one already, which then stays: of several who try at once, one succeeds. */
-export const create = (path: string, text: string): Effect.Effect<void, string> => Effect.asVoid(makeWhole(path, text))
+/** Creates a file unless it exists; an existing file is not changed. If several processes try at once, one creates it. */
+export const create = (path: string, text: string): Effect.Effect<void, string> =>
+  Effect.asVoid(createWhole(path, text))
 
-/** Takes a file away, if it is there and can be. */
+/** Deletes a file. Does nothing if it does not exist or cannot be deleted. */
 export const remove = (path: string): Effect.Effect<void> =>
   Effect.ignore(Effect.tryPromise({ try: () => rm(path, { force: true }), catch: codeOf }))

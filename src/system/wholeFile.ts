@@ -1,5 +1,5 @@
 /**
- * Files that are whole or not there at all: written beside the place, then put there.
+ * Writes files atomically: to a temporary file beside the target, which is then renamed or linked.
  */
 import { randomUUID } from "node:crypto"
 import { chmod, link, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises"
@@ -8,49 +8,56 @@ import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 
 export interface ReplaceOptions {
-  /** Of the file. Defaults to nobody but the user. */
+  /** The mode of the file. Defaults to 0o600: access for the user only. */
   readonly mode?: number | undefined
-  /** Whether a file that is there keeps its own mode. Defaults to false. */
+  /** Whether an existing file keeps its mode. Defaults to false. */
   readonly keepMode?: boolean | undefined
-  /** Whether it has to be on the disk before it takes the place: for what cannot be had again. Defaults to false. */
+  /** Whether the text is flushed to disk before it takes effect: for data that cannot be restored. Defaults to false. */
   readonly durable?: boolean | undefined
 }
 
 /**
- * Puts a file in place of the one that is there, if there is one. Missing directories are made. Fails with what the system
- * calls the error.
+ * Writes a file, or replaces the existing one. Creates missing directories. Fails with the system's error code.
  */
 export const replace = (path: string, text: string, options: ReplaceOptions = {}): Effect.Effect<void, string> =>
-  prepared(path, text, options.durable ?? false, async (temporary) => {
+  writeTemporary(path, text, options.durable ?? false, async (temporary) => {
     const { keepMode = false, mode = 0o600 } = options
-    const before = keepMode ? await stat(path).catch(() => undefined) : undefined
-    const wanted = before === undefined ? mode : before.mode & 0o7777
-    if (wanted !== 0o600) await chmod(temporary, wanted)
+    const existing = keepMode ? await stat(path).catch(() => undefined) : undefined
+    const targetMode = existing === undefined ? mode : existing.mode & 0o7777
+    if (targetMode !== 0o600) await chmod(temporary, targetMode)
     await rename(temporary, path)
   })
 
-/** Makes a file unless there is one, which then stays: of several who try at once, one succeeds. Whether it was made. */
+/**
+ * Creates a file unless it exists; an existing file is not changed. If several processes try at once, one creates it. Returns
+ * whether the file was created.
+ */
 export const create = (
   path: string,
   text: string,
   { durable = false }: Pick<ReplaceOptions, "durable"> = {}
 ): Effect.Effect<boolean, string> =>
-  prepared(path, text, durable, (temporary) =>
+  writeTemporary(path, text, durable, (temporary) =>
     link(temporary, path)
-      // not every file system can give a file a second name
+      // not every file system supports hard links
       .catch((error) =>
-        isThere(error) ? Promise.reject(error) : writeFile(path, text, { mode: 0o600, flag: "wx", flush: durable })
+        isExistingError(error)
+          ? Promise.reject(error)
+          : writeFile(path, text, { mode: 0o600, flag: "wx", flush: durable })
       )
       .then(
         () => true,
-        (error) => (isThere(error) ? false : Promise.reject(error))
+        (error) => (isExistingError(error) ? false : Promise.reject(error))
       )
   )
 
-const isThere = (error: unknown): boolean => codeOf(error) === "EEXIST"
+const isExistingError = (error: unknown): boolean => codeOf(error) === "EEXIST"
 
-/** Not to be interrupted: what was begun would go on, and might overtake what comes later. */
-const prepared = <A>(path: string, text: string, durable: boolean, place: (temporary: string) => Promise<A>) =>
+/**
+ * Writes the temporary file and passes it to `place`. Uninterruptible: an interrupt would not stop the file operations, and they
+ * could then overwrite a later write.
+ */
+const writeTemporary = <A>(path: string, text: string, durable: boolean, place: (temporary: string) => Promise<A>) =>
   Effect.uninterruptible(
     Effect.tryPromise({
       try: async () => {
@@ -74,25 +81,25 @@ const prepared = <A>(path: string, text: string, durable: boolean, place: (tempo
   )
 
 /**
- * Makes a directory for nobody but the user, and those above it, where they are not there. One level at a time: where the file
- * system does not let us, Node's own way calls it missing, or tries for ever (`/proc/x`).
+ * Creates a directory and its missing parents, with access for the user only. It creates one level at a time: where the file
+ * system does not permit it, Node's recursive `mkdir` reports a missing directory or never returns (`/proc/x`).
  */
 export const makeDirectory = async (path: string): Promise<void> => {
   const parent = dirname(path)
   try {
-    await makeOne(path)
+    await makeLevel(path)
   } catch (error) {
     if (codeOf(error) !== "ENOENT" || parent === path) throw error
     await makeDirectory(parent)
-    await makeOne(path)
+    await makeLevel(path)
   }
 }
 
-const makeOne = (path: string): Promise<void> =>
+const makeLevel = (path: string): Promise<void> =>
   mkdir(path, { mode: 0o700 }).catch(async (error) => {
-    if (!isThere(error) || !(await stat(path)).isDirectory()) throw error
+    if (!isExistingError(error) || !(await stat(path)).isDirectory()) throw error
   })
 
-/** What the system calls an error. */
+/** The system's code of an error, such as `ENOENT`; `unknown` if it has none. */
 export const codeOf = (error: unknown): string =>
   Predicate.hasProperty(error, "code") && typeof error.code === "string" ? error.code : "unknown"

@@ -1,6 +1,7 @@
 /**
- * A `Connector` without processes, sockets and timers of its own: its time is Effect's clock, so `TestClock` rules it. A
- * script decides what becomes of each attempt to connect, or the test does so by hand; a journal keeps what happened.
+ * A `Connector` without processes, sockets and timers. It uses Effect's clock, so `TestClock` controls its time.
+ *
+ * A script decides the result of each attempt to connect, or the test does so by hand; a journal records all events.
  *
  * @since 0.1.0
  */
@@ -20,7 +21,7 @@ export { type Entry, type Fact, render } from "./FakeConnector/journal.js"
 export type * from "./FakeConnector/model.js"
 
 /**
- * Opens, after `latency` (default: at once).
+ * Opens after `latency`. Defaults to immediately.
  *
  * @since 0.1.0
  * @category behaviours
@@ -33,7 +34,7 @@ export const open = (
 }
 
 /**
- * Opens like {@link open}, and crashes this long after that.
+ * Opens like {@link open}, and crashes after this time.
  *
  * @since 0.1.0
  * @category behaviours
@@ -48,7 +49,7 @@ export const openThenCrash = (
 }
 
 /**
- * Fails at once.
+ * Fails immediately.
  *
  * @since 0.1.0
  * @category behaviours
@@ -56,7 +57,7 @@ export const openThenCrash = (
 export const fail = (error: Errors.ConnectionError): Behaviour => failAfter(0, error)
 
 /**
- * Fails after this long.
+ * Fails after this time.
  *
  * @since 0.1.0
  * @category behaviours
@@ -69,8 +70,7 @@ export const failAfter = (after: Duration.DurationInput, error: Errors.Connectio
 })
 
 /**
- * Never comes to anything: it is interrupted, or ends with `ConnectTimeout` after the config's `timeout.connect`, as every
- * attempt does.
+ * Never opens: the attempt is interrupted, or fails with `ConnectTimeout` after the config's `timeout.connect`.
  *
  * @since 0.1.0
  * @category behaviours
@@ -78,7 +78,7 @@ export const failAfter = (after: Duration.DurationInput, error: Errors.Connectio
 export const hang: Behaviour = { _tag: "Wait", server: {} }
 
 /**
- * Waits for the test to open or fail it. What servers without a script do.
+ * Waits for the test to open or fail the attempt. The default for servers without a script.
  *
  * @since 0.1.0
  * @category behaviours
@@ -86,7 +86,7 @@ export const hang: Behaviour = { _tag: "Wait", server: {} }
 export const byHand: Behaviour = hang
 
 /**
- * The same behaviour, but closing its scope takes this long: for tests of what a shutdown does with a server that hangs.
+ * Changes a behaviour so that closing its scope takes this time, to test a shutdown with a server that hangs.
  *
  * @since 0.1.0
  * @category behaviours
@@ -97,7 +97,7 @@ export const closing = (behaviour: Behaviour, closeTakes: Duration.DurationInput
 })
 
 /**
- * A result of one text.
+ * A result with one text.
  *
  * @since 0.1.0
  * @category results
@@ -105,7 +105,7 @@ export const closing = (behaviour: Behaviour, closeTakes: Duration.DurationInput
 export { text } from "./FakeConnector/session.js"
 
 /**
- * A tool's own report that it failed.
+ * A tool result that reports a failure of the tool.
  *
  * @since 0.1.0
  * @category results
@@ -116,7 +116,7 @@ export const errorText = (text: string): Protocol.CallToolResult => ({
 })
 
 /**
- * What a test sees of the fake and does to it.
+ * The functions with which a test observes and controls the fake.
  *
  * @since 0.1.0
  * @category tags
@@ -124,21 +124,21 @@ export const errorText = (text: string): Protocol.CallToolResult => ({
 export class Controls extends Context.Tag("mcp-supervisor/Testing/Controls")<
   Controls,
   {
-    /** Replaces the script of a server for the attempts to come, which it counts from its own beginning. */
+    /** Replaces the script of a server for further attempts. The new script counts attempts from 1. */
     readonly script: (server: string, script: Script) => Effect.Effect<void>
-    /** All so far, oldest first. */
+    /** All attempts so far, oldest first. */
     readonly attempts: (server: string) => Effect.Effect<ReadonlyArray<Attempt>>
-    /** The attempt of this number, or the newest that is opening or open. Waits until there is one. */
+    /** The attempt with this number, or the newest that is opening or open. Waits until there is one. */
     readonly awaitAttempt: (server: string, number?: number) => Effect.Effect<Attempt>
-    /** The oldest pending tool call that was not handed out yet, of this tool or of any. Waits until there is one. */
+    /** The oldest pending tool call that was not returned before, of this tool or of any. Waits until there is one. */
     readonly awaitCall: (server: string, tool?: string) => Effect.Effect<Call<Protocol.CallToolResult>>
-    /** Everything that happened, oldest first. */
+    /** All entries of the journal, oldest first. */
     readonly journal: Effect.Effect<ReadonlyArray<Entry>>
-    /** The first entry that matches, of those there are and those to come. */
+    /** The first entry that matches, recorded or yet to come. */
     readonly awaitEntry: (matches: (entry: Entry) => boolean) => Effect.Effect<Entry>
-    /** Sessions that were opened and whose scope is not closed, of this server or of all. */
+    /** The number of opened sessions whose scope is not closed, of this server or of all. */
     readonly openSessions: (server?: string) => Effect.Effect<number>
-    /** Attempts whose scope is not closed, whatever became of them, of this server or of all. */
+    /** The number of attempts whose scope is not closed, whatever their result, of this server or of all. */
     readonly unclosed: (server?: string) => Effect.Effect<number>
   }
 >() {}
@@ -154,7 +154,7 @@ export interface FakeConnector {
 }
 
 /**
- * A fake in which nothing has happened yet. Servers without a script are driven by hand.
+ * Creates a fake. The test drives servers without a script by hand.
  *
  * @since 0.1.0
  * @category constructors
@@ -242,7 +242,7 @@ const isList = (script: Behaviour | ReadonlyArray<Behaviour>): script is Readonl
   Array.isArray(script)
 
 /**
- * A fake as a layer, with its {@link Controls}.
+ * Provides a fake connector and its {@link Controls}.
  *
  * @since 0.1.0
  * @category layers

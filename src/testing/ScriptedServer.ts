@@ -1,6 +1,8 @@
 /**
- * Real MCP servers whose every answer a test decides, for what no SDK would do: garbage, silence, half a message, a crash in
- * the middle. A script says what the server is like; its rules say what it does instead of the usual, step by step.
+ * Real MCP servers whose responses a test scripts, for behaviour that no SDK produces. Examples are garbage, silence, half a
+ * message and a crash.
+ *
+ * A script describes the server; its rules replace the default behaviour, step by step.
  *
  * @since 0.1.0
  */
@@ -15,9 +17,9 @@ export type { Received } from "./ScriptedServer/httpServer.js"
 export type * from "./ScriptedServer/model.js"
 
 /**
- * Answers the request: with this result, or as a good server would. In it, {@link params}, {@link answerOfClient},
- * {@link received} and {@link filler} stand for what is known only then. On a `GET` it answers the oldest request that still
- * waits, which is what resuming a stream is about.
+ * Answers the request with this result, or with the default result. In a result, {@link params}, {@link answerOfClient}, {@link
+ * received} and {@link filler} stand for values that are known only at run time. On a `GET` it answers the oldest pending
+ * request, to test resumed streams.
  *
  * @since 0.1.0
  * @category steps
@@ -38,7 +40,7 @@ export const error = (code: number, message: string, data?: unknown): CommonStep
 })
 
 /**
- * Waits so many milliseconds. Other messages are handled meanwhile.
+ * Waits this many milliseconds. Other messages are handled meanwhile.
  *
  * @since 0.1.0
  * @category steps
@@ -54,7 +56,7 @@ export const sleep = (ms: number): CommonStep => ({ step: "sleep", ms })
 export const notify = (method: string, params?: unknown): CommonStep => ({ step: "notify", method, params })
 
 /**
- * Reports progress with the token of the request; does nothing if it has none.
+ * Reports progress with the token of the request. Does nothing if the request has none.
  *
  * @since 0.1.0
  * @category steps
@@ -65,7 +67,7 @@ export const progress = (
 ): CommonStep => ({ step: "progress", progress, ...rest })
 
 /**
- * Sends a request of the server's own, such as `elicitation/create`, and waits for the answer.
+ * Sends a request of the server, such as `elicitation/create`, and waits for the response.
  *
  * @since 0.1.0
  * @category steps
@@ -73,7 +75,7 @@ export const progress = (
 export const ask = (method: string, params?: unknown): CommonStep => ({ step: "ask", method, params })
 
 /**
- * Writes these bytes as they are, to stdout or to the body of the answer: garbage, half a message, something endless.
+ * Writes raw bytes to stdout or to the body of the response: garbage, half a message, an endless stream.
  *
  * @since 0.1.0
  * @category steps
@@ -81,7 +83,7 @@ export const ask = (method: string, params?: unknown): CommonStep => ({ step: "a
 export const write = (
   bytes: string | Uint8Array,
   options?: {
-    /** How often. Defaults to once. */
+    /** The number of repetitions. Defaults to 1. */
     readonly times?: number | undefined
   }
 ): CommonStep => ({
@@ -93,7 +95,7 @@ export const write = (
 })
 
 /**
- * Ends stdout, or the answer to the HTTP request.
+ * Ends stdout or the HTTP response.
  *
  * @since 0.1.0
  * @category steps
@@ -109,7 +111,7 @@ export const close: CommonStep = { step: "close" }
 export const stderr = (
   text: string,
   options?: {
-    /** How often. Defaults to once. */
+    /** The number of repetitions. Defaults to 1. */
     readonly times?: number | undefined
   }
 ): StdioStep => ({ step: "stderr", text, times: options?.times ?? 1 })
@@ -123,7 +125,7 @@ export const stderr = (
 export const exit = (code: number): StdioStep => ({ step: "exit", code })
 
 /**
- * Lets the process send itself a signal.
+ * Makes the process send itself a signal.
  *
  * @since 0.1.0
  * @category steps
@@ -137,11 +139,11 @@ export const kill = (signal: string): StdioStep => ({ step: "kill", signal })
  * @category steps
  */
 export const spawn = (options?: {
-  /** Whether it keeps the server's stdout open. Defaults to false. */
+  /** Whether the process keeps the server's stdout open. Defaults to false. */
   readonly holdStdout?: boolean | undefined
   /** Defaults to false. */
   readonly ignoreSigterm?: boolean | undefined
-  /** Whether it has a process group of its own. Defaults to false. */
+  /** Whether the process has its own process group. Defaults to false. */
   readonly ownGroup?: boolean | undefined
 }): StdioStep => ({
   step: "spawn",
@@ -151,7 +153,7 @@ export const spawn = (options?: {
 })
 
 /**
- * Says how the answer to this HTTP request is sent. Comes before anything is written.
+ * Sets status, headers and format of the HTTP response. Must come before anything is written.
  *
  * @since 0.1.0
  * @category steps
@@ -159,7 +161,7 @@ export const spawn = (options?: {
 export const head = (head: Head): HttpStep => ({ step: "head", ...head })
 
 /**
- * Writes one event of an event stream: an id to resume from, the time to wait before that, or anything else.
+ * Writes one event of an event stream, for example with an id to resume from or the time to wait before.
  *
  * @since 0.1.0
  * @category steps
@@ -178,7 +180,7 @@ export const event = (fields: Omit<Extract<HttpStep, { readonly step: "event" }>
 export const reset: HttpStep = { step: "reset" }
 
 /**
- * Forgets all sessions: later requests with one of their ids get 404.
+ * Deletes all sessions: later requests with their ids get 404.
  *
  * @since 0.1.0
  * @category steps
@@ -186,7 +188,7 @@ export const reset: HttpStep = { step: "reset" }
 export const forget: HttpStep = { step: "forget" }
 
 /**
- * The steps of an HTTP answer that is no MCP: an error, a redirect, a login page.
+ * The steps of an HTTP response without MCP: an error, a redirect, a login page.
  *
  * @since 0.1.0
  * @category steps
@@ -195,13 +197,13 @@ export const respond = (
   status: number,
   options?: {
     readonly headers?: Readonly<Record<string, string>> | undefined
-    /** Defaults to nothing. */
+    /** Defaults to an empty body. */
     readonly body?: string | undefined
   }
 ): ReadonlyArray<HttpStep> => [head({ status, headers: options?.headers }), write(options?.body ?? ""), close]
 
 /**
- * Stands for the params of the request in what a server says.
+ * A placeholder for the params of the request.
  *
  * @since 0.1.0
  * @category placeholders
@@ -209,7 +211,7 @@ export const respond = (
 export const params = { $: "params" } as const
 
 /**
- * Stands for the message with which the client answered the last {@link ask}.
+ * A placeholder for the response of the client to the last {@link ask}.
  *
  * @since 0.1.0
  * @category placeholders
@@ -217,7 +219,7 @@ export const params = { $: "params" } as const
 export const answerOfClient = { $: "answer" } as const
 
 /**
- * Stands for all messages the server has received, oldest first. A tool that answers with it lets a test see them.
+ * A placeholder for all messages that the server has received, oldest first. A tool can return it to a test.
  *
  * @since 0.1.0
  * @category placeholders
@@ -225,7 +227,7 @@ export const answerOfClient = { $: "answer" } as const
 export const received = { $: "received" } as const
 
 /**
- * Stands for a text of this length.
+ * A placeholder for a text of this length.
  *
  * @since 0.1.0
  * @category placeholders
@@ -233,7 +235,7 @@ export const received = { $: "received" } as const
 export const filler = (length: number) => ({ $: length }) as const
 
 /**
- * How to start a scripted server that speaks over stdin and stdout. It needs nothing but Node.
+ * The command that starts a scripted server over stdin and stdout. It needs only Node.js.
  *
  * @since 0.1.0
  * @category constructors
@@ -242,43 +244,43 @@ export const stdio = (
   script: StdioScript = {}
 ): { readonly command: string; readonly args: ReadonlyArray<string> } => ({
   command: process.execPath,
-  // base64: config files replace `${…}` in arguments, and shells have their own ideas about quotes
+  // base64, because config files replace `${…}` in arguments and shells interpret quotes.
   args: ["-e", "eval(atob(process.argv[1]))", encode(program), encode(JSON.stringify(script))]
 })
 
-/** ASCII, as `atob` gives bytes. */
+/** Encodes a program as base64. Other characters than ASCII are escaped, because `atob` returns bytes. */
 const encode = (text: string): string =>
   Buffer.from(text.replace(/[^\0-\x7f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)).toString(
     "base64"
   )
 
-// `__name` is what some bundlers wrap functions in
+// Some bundlers wrap functions in `__name`.
 const program = `const __name = (f) => f; (${stdioProgram})(JSON.parse(atob(process.argv[2])), ${makeEngine}, require)`
 
 /**
- * A scripted server on loopback.
+ * A scripted HTTP server on loopback.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Http {
   readonly url: string
-  /** Everything that arrived, oldest first. */
+  /** All requests received so far, oldest first. */
   readonly requests: Effect.Effect<ReadonlyArray<Received>>
-  /** The first request that matches, of those there are and those to come. */
+  /** The first request that matches, received or yet to come. */
   readonly awaitRequest: (matches: (request: Received) => boolean) => Effect.Effect<Received>
-  /** Sends a message on all open `GET` streams and says how many there are. */
+  /** Sends a message on all open `GET` streams. Returns the number of streams. */
   readonly push: (message: { readonly method: string; readonly params?: unknown }) => Effect.Effect<number>
-  /** Forgets all sessions, as a restarted server does. */
+  /** Deletes all sessions, as a restart of the server does. */
   readonly forgetSessions: Effect.Effect<void>
-  /** Resets all connections, as a server that crashes does. */
+  /** Resets all connections, as a crash of the server does. */
   readonly resetConnections: Effect.Effect<void>
   /** Replaces all rules. */
   readonly setRules: (rules: ReadonlyArray<Rule<HttpStep>>) => Effect.Effect<void>
 }
 
 /**
- * Starts a scripted HTTP server on a free port of loopback. The end of the scope closes it and every connection.
+ * Starts a scripted HTTP server on a free port of loopback. It is closed with all its connections when the scope closes.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,11 +1,12 @@
 /**
- * Runs a program without real time and without luck: a seed decides which fiber runs next and where it makes room for
- * others, and time passes only when it is told to. The same seed gives the same history, always; another seed gives another
- * one that could have happened as well.
+ * Runs a program in virtual time, in an order that a seed decides.
  *
- * Nothing of it uses timers or microtasks of the platform, so hours pass in milliseconds and a failure can be looked at again
- * and again. It also means that effects which wait for the world outside (promises, sockets, callbacks of the platform)
- * cannot be simulated: they do not go on while the simulation runs.
+ * The seed decides which fiber runs next and where it yields, and time passes only when the test advances it. A seed always
+ * gives the same history; another seed gives another possible history.
+ *
+ * The simulation uses no timers or microtasks of the platform, so hours pass in milliseconds and every failure can be repeated.
+ * Effects that wait for the outside world (promises, sockets, callbacks of the platform) cannot be simulated: they do not
+ * continue while the simulation runs.
  *
  * @since 0.1.0
  */
@@ -25,7 +26,7 @@ import { makeScheduler } from "./Simulation/scheduler.js"
  * @category models
  */
 export interface Simulation {
-  /** For fibers that are started in another way: these three make an effect part of the simulation. */
+  /** Scheduler, clock and random of the simulation. A fiber that is started in another way takes part with these three. */
   readonly scheduler: Scheduler.Scheduler
   readonly clock: Clock.Clock
   readonly random: Random.Random
@@ -33,24 +34,24 @@ export interface Simulation {
   /** Starts a fiber. Nothing runs before {@link Simulation.settle}, {@link Simulation.advance} or {@link Simulation.run}. */
   readonly fork: <A, E>(effect: Effect.Effect<A, E>) => Fiber.RuntimeFiber<A, E>
   /**
-   * Runs an effect to its end, in as much virtual time as that needs. Throws if it cannot end: nothing is left to do, no timer
-   * is pending, and it still waits.
+   * Runs an effect to its end, in as much virtual time as it needs. Throws if it cannot end because it still waits and neither
+   * a task nor a timer is left.
    */
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Exit.Exit<A, E>
-  /** Runs everything there is to do at this moment. Throws if that has no end. */
+  /** Runs everything that is due at the current time. Throws if this does not end. */
   readonly settle: () => void
-  /** Lets time pass, timer by timer, and settles after each. */
+  /** Advances the time, timer by timer, and settles after each. */
   readonly advance: (duration: Duration.DurationInput) => void
-  /** Lets the wall clock run ahead of all timers, as if the computer had slept. */
+  /** Advances the wall clock but no timers, as if the computer had slept. */
   readonly jump: (duration: Duration.DurationInput) => void
 
   /** Epoch milliseconds of the wall clock, which begins at 0. */
   readonly now: () => number
-  /** Milliseconds that have passed for timers. */
+  /** The milliseconds that have passed for timers. */
   readonly elapsed: () => number
-  /** How many times a fiber had its turn. */
+  /** The number of turns of all fibers. */
   readonly steps: () => number
-  /** Timers that were set and have neither fired nor been cancelled. */
+  /** The number of timers that have neither fired nor been cancelled. */
   readonly pendingTimers: () => number
 }
 
@@ -59,21 +60,21 @@ export interface Simulation {
  * @category models
  */
 export interface Options {
-  /** Runs whenever nothing is left to do at a moment: the place to check what must be true then. */
+  /** Runs whenever nothing is left to do at the current time, for example to check invariants. */
   readonly onRest?: (() => void) | undefined
-  /** How many steps it may take to come to rest. Defaults to a million. */
+  /** The maximum number of steps until nothing is left to do. Defaults to a million. */
   readonly maxSteps?: number | undefined
 }
 
 /**
- * A world in which nothing has happened yet.
+ * Creates a simulation at time 0, without fibers.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const make = (seed: number | string, options: Options = {}): Simulation => {
   const { maxSteps = 1_000_000, onRest } = options
-  // as a text: the first numbers drawn from neighbouring seeds would be much alike
+  // Hashed as text: the first numbers drawn from neighbouring numeric seeds would be similar.
   const scheduler = makeScheduler(Hash.string(`order of ${seed}`))
   const virtual = makeClock()
   const random = Random.make(`luck of ${seed}`)
@@ -130,5 +131,5 @@ export const make = (seed: number | string, options: Options = {}): Simulation =
   }
 }
 
-/** Both clocks count whole milliseconds. */
+/** Rounds up: both clocks count whole milliseconds. */
 const wholeMillis = (duration: Duration.DurationInput): number => Math.ceil(Duration.toMillis(duration))

@@ -1,7 +1,8 @@
 /**
- * For tests of programs that use MCP servers: a {@link FakeConnector} that needs no process, no socket and no real time, and
- * {@link ScriptedServer}s that are real and do what no good server would do. A {@link Simulation} runs a whole program without
- * real time, in an order that a seed decides.
+ * Test support for programs that use MCP servers.
+ *
+ * A {@link FakeConnector} needs no process, no socket and no real time. {@link ScriptedServer}s are real servers that can
+ * violate the protocol on purpose. A {@link Simulation} runs a whole program in virtual time, in an order that a seed decides.
  *
  * @since 0.1.0
  */

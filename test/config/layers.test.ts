@@ -296,6 +296,28 @@ describe("what is wrong", () => {
   )
 })
 
+describe("permission rules", () => {
+  onMachine("are reported as not applied, with their place, and change nothing else", (machine) =>
+    Effect.gen(function* () {
+      machine.write(
+        join(machine.home, ".config/mcp-supervisor/config.json"),
+        '{\n  "permission": { "*": "deny" },\n  "mcp": { "a": { "command": "a" } }\n}'
+      )
+      const { desired, diagnostics } = yield* ConfigFiles.load(machine.host)
+      assert.deepStrictEqual(Object.keys(desired.servers ?? {}), ["a"])
+      const [diagnostic] = diagnostics
+      assert.deepInclude(diagnostic, {
+        code: "permission_not_applied",
+        severity: "warning",
+        line: 2,
+        path: ["permission"]
+      })
+      assert.include(diagnostic?.message, "not applied yet")
+      assert.lengthOf(diagnostics, 1)
+    })
+  )
+})
+
 describe("pain 46: variables", () => {
   onMachine("work in every text, and what was put in is secret", (machine) =>
     Effect.gen(function* () {
@@ -481,7 +503,7 @@ describe("pain 55: trust", () => {
       assert.deepStrictEqual(settings.desired.untrusted, [])
       assert.deepStrictEqual(
         settings.diagnostics.map(({ code }) => code),
-        ["untrusted_settings"]
+        ["permission_not_applied", "untrusted_settings"]
       )
 
       machine.write("mcp-supervisor.json", project)

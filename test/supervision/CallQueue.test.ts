@@ -16,7 +16,7 @@ const room = (gate: CallQueue.CallQueue): number => {
   return count
 }
 
-describe("Gate", () => {
+describe("CallQueue", () => {
   it("lets in as many as its limit", () => {
     const gate = CallQueue.make(2, 10)
     assert.isTrue(gate.tryEnter())

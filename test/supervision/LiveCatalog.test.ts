@@ -37,7 +37,7 @@ const makeBook = (rules: Partial<LiveCatalog.Rules> = {}) => {
   return { book, world, show, configure, names }
 }
 
-describe("CatalogBook", () => {
+describe("LiveCatalog", () => {
   it("begins empty, with revision 0 and nothing told", () => {
     const { book, world } = makeBook()
     assert.deepStrictEqual(book.current.get(), Catalog.empty)

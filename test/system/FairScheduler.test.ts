@@ -45,19 +45,21 @@ describe("FairScheduler", () => {
     })
   )
 
-  it.live("runs fibers in their order, those of a lower priority number first", () =>
+  it.live("runs tasks in their order, those of a lower priority number first", () =>
     Effect.gen(function* () {
       const order: Array<string> = []
-      const step = (name: string, priority: number) =>
-        Effect.yieldNow({ priority }).pipe(
-          Effect.zipRight(work(2)),
-          Effect.zipRight(Effect.sync(() => void order.push(name)))
-        )
-      const names = Array.from({ length: 20 }, (_, index) => `f${index}`)
-      yield* scheduled(
-        Effect.all([...names.map((name) => step(name, 1)), step("first", 0)], { concurrency: "unbounded" }),
-        3
-      )
+      const names = Array.from({ length: 20 }, (_, index) => `task ${index}`)
+      yield* Effect.async<void>((resume) => {
+        const scheduler = FairScheduler.make({ slice: 3 })
+        const schedule = (name: string, priority: number) =>
+          scheduler.scheduleTask(() => {
+            Effect.runSync(work(2))
+            order.push(name)
+            if (order.length === names.length + 1) resume(Effect.void)
+          }, priority)
+        for (const name of names) schedule(name, 1)
+        schedule("first", 0)
+      })
       assert.deepStrictEqual(order, ["first", ...names])
     })
   )

@@ -1,5 +1,5 @@
 /**
- * How a conversation with an authorization server can fail, as far as it makes a difference to what happens next.
+ * Failures of requests to authorization servers, classified by how the caller has to react.
  */
 import {
   InsecureTokenEndpointError,
@@ -14,17 +14,17 @@ import { AddressRefused } from "../../connection/http/OutboundGuard.js"
 
 export class OAuthFailure extends Data.TaggedError("OAuthFailure")<{
   /**
-   * - `unavailable`: nobody has decided anything; the same may work later.
-   * - `grant`: the code or the refresh token is of no more use.
-   * - `client`: the authorization server does not know us, or does not take us.
-   * - `registration`: we cannot register by ourselves.
-   * - `absent`: there is no authorization server to be found.
-   * - `refused`: it will not work like this.
+   * - `unavailable`: no decision was made; a retry may succeed.
+   * - `grant`: the code or the refresh token is no longer valid.
+   * - `client`: the authorization server does not know or rejects the client.
+   * - `registration`: the client cannot be registered automatically.
+   * - `absent`: no authorization server was found.
+   * - `refused`: rejected; a retry cannot succeed.
    */
   readonly kind: "unavailable" | "grant" | "client" | "registration" | "absent" | "refused"
   /** A constant name for programs. */
   readonly reason: string
-  /** For people. In our own words: what others answer may hold anything. */
+  /** A text for people. It never repeats a response, which may contain anything. */
   readonly detail: string
 }> {
   override get message(): string {
@@ -36,7 +36,7 @@ export const unavailable = (detail: string) => new OAuthFailure({ kind: "unavail
 
 export const refused = (reason: string, detail: string) => new OAuthFailure({ kind: "refused", reason, detail })
 
-/** An address that the server names, and that its policy forbids. */
+/** The server names an address that its policy forbids. */
 export const ofRefusedAddress = ({ host, verdict }: AddressRefused): OAuthFailure =>
   verdict === "unencrypted"
     ? refused("insecure_address", `the server names an address that is not https (${host}); nothing was sent there`)
@@ -46,7 +46,10 @@ export const ofRefusedAddress = ({ host, verdict }: AddressRefused): OAuthFailur
           `intended, set "privateNetwork": true for this server`
       )
 
-/** What may be said of a refresh token or of who shows it (RFC 6749 §5.2, RFC 8707). Any other word may be a gateway's. */
+/**
+ * Error codes that concern a refresh token or its client (RFC 6749 §5.2, RFC 8707). Any other code may come from a
+ * gateway.
+ */
 const verdicts = new Set([
   "invalid_request",
   "invalid_client",
@@ -58,13 +61,13 @@ const verdicts = new Set([
   "access_denied"
 ])
 
-/** The same for a refresh: a login is not given up for a word that nobody has agreed on. */
+/** Classifies an error of a refresh. An error code outside of the standards does not end a login. */
 export const classifyRefresh = (thrown: unknown): OAuthFailure =>
   thrown instanceof OAuthError && !verdicts.has(String(thrown.code))
     ? unavailable("the authorization server refused for a reason that is none")
     : classify(thrown)
 
-/** Total: whatever is thrown, a failure comes out. What is not understood is nobody's verdict. */
+/** Classifies any thrown value. What is not recognised counts as `unavailable`. */
 export const classify = (thrown: unknown): OAuthFailure => {
   if (thrown instanceof OAuthFailure) return thrown
   if (thrown instanceof AddressRefused) return ofRefusedAddress(thrown)
@@ -105,7 +108,7 @@ const ofRegistration = (status: number): OAuthFailure => {
   })
 }
 
-/** What an authorization server says in one word, in its answer or by way of the browser. */
+/** Classifies an OAuth error code from a response or a callback. */
 export const ofCode = (code: string): OAuthFailure => {
   switch (code) {
     case OAuthErrorCode.InvalidGrant:

@@ -1,5 +1,5 @@
 /**
- * Which endpoints a login may use, decided before a client is registered, a page is opened or a secret is sent.
+ * Decides which endpoints a login may use, before registering, opening a page or sending a secret.
  */
 import * as Effect from "effect/Effect"
 import type { AddressRefused } from "../../connection/http/OutboundGuard.js"
@@ -9,18 +9,18 @@ import type { OAuthSettings } from "../../domain/server/ServerConfig.js"
 import type { Discovery, Pending } from "../tokens/Credential.js"
 import { OAuthFailure, ofRefusedAddress, refused } from "./OAuthFailure.js"
 
-/** Why an address may not be used, if it may not. */
+/** Returns why an address must not be used, or `undefined`. */
 export type Inspect = (url: URL) => Promise<AddressRefused | undefined>
 
 // --- what the config fixes ------------------------------------------------------------------------------------------
 
-/** Endpoints that stand beside a secret in the config: the secret goes to them and nowhere else. */
+/** Endpoints that are configured together with a secret: the secret is sent only to them. */
 export interface Fixed {
   readonly authorization: string | undefined
   readonly token: string | undefined
   /** The origins of both, at least one. */
   readonly origins: readonly [string, ...ReadonlyArray<string>]
-  /** Whether nothing has to be looked for. */
+  /** Whether no discovery is needed. */
   readonly isComplete: boolean
 }
 
@@ -38,13 +38,13 @@ export const isWithin = ({ origins }: Fixed, url: unknown): url is string =>
   typeof url === "string" && URL.canParse(url) && origins.includes(new URL(url).origin)
 
 /**
- * Which authorization server is asked to describe itself: the configured issuer, else one that the server names. None where the
- * config fixes everything and the server names another one.
+ * The authorization server whose metadata is requested: the configured issuer, else one that the server names. None if
+ * the config fixes all endpoints and the server names another one.
  */
 export const describedBy = (
   settings: OAuthSettings,
   serverUrl: string,
-  /** By the server. */
+  /** The authorization servers that the server names. */
   named: ReadonlyArray<string> = []
 ): string | undefined => {
   const fixed = fixedBy(settings)
@@ -54,8 +54,8 @@ export const describedBy = (
 }
 
 /**
- * Whether metadata is that of the authorization server whose endpoints the config fixes. One origin can serve several of them,
- * such as the tenants of an identity provider, and the server could name another one.
+ * Whether metadata belongs to the authorization server whose endpoints the config fixes. One origin can serve several
+ * authorization servers, such as the tenants of an identity provider, and the server could name another one.
  */
 export const isDescriptionOf = (
   { authorization, token }: Fixed,
@@ -72,7 +72,10 @@ const placeOf = (url: string): string | undefined => {
   return origin + pathname
 }
 
-/** Fails where the secret of the config would go to another endpoint than the config says: a login may be older than that. */
+/**
+ * Fails if the configured secret would be sent to another endpoint than the config allows: a stored login may be older
+ * than the config.
+ */
 export const assertFixed = (settings: OAuthSettings, discovery: Discovery): void => {
   const fixed = fixedBy(settings)
   if (fixed === undefined) return
@@ -96,7 +99,7 @@ export interface Endpoints {
   readonly registration: string | undefined
 }
 
-/** Where nothing is published, the endpoints have the names that were usual before there was metadata. */
+/** Without metadata, the endpoints have their default paths from before metadata existed. */
 export const endpointsOf = ({ authorizationServerUrl, metadata }: Discovery): Endpoints => {
   const usual = (path: string) => new URL(path, authorizationServerUrl).href
   const published = (key: string) => metadata?.[key] as string | undefined
@@ -109,7 +112,7 @@ export const endpointsOf = ({ authorizationServerUrl, metadata }: Discovery): En
       }
 }
 
-/** Whether a login may begin with what was found. Sends no request, but may resolve names. */
+/** Checks whether a login may start with this discovery. Sends no request, but may resolve names. */
 export const checkLogin = (
   discovery: Discovery,
   options: {
@@ -122,7 +125,7 @@ export const checkLogin = (
   Effect.gen(function* () {
     const { inspect, registers, settings } = options
     const { authorization, registration, token } = endpointsOf(discovery)
-    // the server publishes no login: it may expect other credentials
+    // The server publishes no login: it may expect other credentials.
     if (discovery.metadata === undefined && !isEncrypted(new URL(token))) return yield* noLogin
     yield* checkEndpoint("token", token, inspect)
     if (settings.grant === "client_credentials") return
@@ -150,14 +153,16 @@ const withoutPkce = refused(
     `it nevertheless, set "oauth": { "assumePkce": true }`
 )
 
-/** Metadata that an authorization server published has an issuer; endpoints of the config say nothing about PKCE. */
+/** Whether PKCE is supported. Published metadata has an issuer; configured endpoints say nothing about PKCE. */
 const saysPkce = ({ metadata }: Discovery): boolean => {
   if (metadata?.issuer === undefined) return true
   const methods = metadata.code_challenge_methods_supported
   return Array.isArray(methods) && methods.includes("S256")
 }
 
-/** The page is opened in a browser, and secrets go to the others: https, or this machine. */
+/**
+ * Requires https or a loopback address: the page is opened in a browser, and secrets are sent to the other endpoints.
+ */
 const checkEndpoint = (name: "authorization" | "token" | "registration", url: string, inspect: Inspect) =>
   Effect.gen(function* () {
     const target = URL.canParse(url) ? new URL(url) : undefined
@@ -169,15 +174,15 @@ const checkEndpoint = (name: "authorization" | "token" | "registration", url: st
     if (refusal !== undefined) yield* ofRefusedAddress(refusal)
   })
 
-/** Of the addresses `127.…`, the SDK sends credentials to the first only. */
+/** Of all loopback addresses `127.…`, the SDK sends credentials only to `127.0.0.1`. */
 const isEncrypted = ({ hostname, protocol }: URL): boolean =>
   protocol === "https:" || (protocol === "http:" && isLoopback(hostname) && !/^127\.(?!0\.0\.1$)/.test(hostname))
 
 // --- who answers ----------------------------------------------------------------------------------------------------
 
 /**
- * Whether an answer that came by way of the browser is from the authorization server that the login was begun with (RFC 9207).
- * Where metadata announces the parameter, it has to be there; where it is given, it has to be right, metadata or not.
+ * Whether a callback comes from the authorization server of the login (RFC 9207). If metadata announces the parameter
+ * `iss`, it is required; if it is present, it has to match, with or without metadata.
  */
 export const isFromIssuer = ({ discovery, issuer }: Pending, answers: ReadonlyArray<string>): boolean => {
   const { metadata } = discovery
@@ -187,7 +192,7 @@ export const isFromIssuer = ({ discovery, issuer }: Pending, answers: ReadonlyAr
   return answers.every(isRight)
 }
 
-/** A bare origin and the same with a slash are one address. */
+/** An origin with and without a trailing slash is the same issuer. */
 export const isSameIssuer = (a: string, b: string): boolean => withoutSlash(a) === withoutSlash(b)
 
 const withoutSlash = (issuer: string): string => issuer.replace(/^(https?:\/\/[^/?#]+)\/$/, "$1")

@@ -1,6 +1,5 @@
 /**
- * Who we are to an authorization server: the client that is configured, else the one whose description is published, else one
- * that we register ourselves.
+ * Chooses the OAuth client: the configured one, else its metadata document, else a registered one.
  */
 import * as Redacted from "effect/Redacted"
 import { RegistrationRequired } from "../../domain/Errors.js"
@@ -11,7 +10,7 @@ import type { LoginTarget } from "../login/LoginTarget.js"
 
 type OAuth = Pick<typeof import("./sdkOAuth.js"), "takesMetadataUrl" | "takesRegistrations">
 
-/** Where people come back to, unless the config says otherwise. */
+/** The default address of the callback. */
 export const callbackHost = "127.0.0.1"
 export const callbackPath = "/mcp/oauth/callback"
 
@@ -20,7 +19,7 @@ export const redirectUriOf = ({ settings }: LoginTarget): string =>
     ? `http://${callbackHost}:${settings.callbackPort}${callbackPath}`
     : Secrets.reveal(settings.redirectUri)
 
-/** The client that is given to us, if there is one: we cannot change where it sends people back to. */
+/** The client from the config, if there is one. Its redirect URI cannot be changed. */
 export const given = ({ settings }: LoginTarget, oauth: OAuth, discovery: Discovery): ClientInfo | undefined => {
   const { clientId, clientMetadataUrl, clientSecret } = settings
   if (clientId !== undefined) {
@@ -31,7 +30,7 @@ export const given = ({ settings }: LoginTarget, oauth: OAuth, discovery: Discov
   return { clientId: Secrets.reveal(clientMetadataUrl), authMethod: "none", registered: false }
 }
 
-/** The client that we registered before, if it is still good: with the same authorization server, and not in doubt. */
+/** The client registered earlier, if it is valid: same authorization server, not doubtful, not expired. */
 export const known = (
   credential: Credential | undefined,
   { issuer }: Discovery,
@@ -42,7 +41,7 @@ export const known = (
   return isGood && (clientInfo.clientSecretExpiresAt ?? Infinity) > now ? clientInfo : undefined
 }
 
-/** Whether a login can be begun, by all that was described. */
+/** Whether a login is possible according to the metadata. */
 export const isPossible = (target: LoginTarget, oauth: OAuth, discovery: Discovery): boolean =>
   given(target, oauth, discovery) !== undefined || oauth.takesRegistrations(discovery)
 

@@ -1,13 +1,13 @@
 /**
- * `fetch` over our own HTTP client, for the SDK: the same proxies and certificates as for everything else, and bounds for
- * servers that take their time or have too much to say.
+ * A `fetch` for the SDK, over the HTTP client of this package. It uses the same proxies and certificates, and limits
+ * time and size of a response.
  */
 import type { FetchLike } from "@modelcontextprotocol/client"
 import * as ByteBuffer from "../../connection/wire/ByteBuffer.js"
 import type { HttpClient, HttpRequest } from "../../connection/http/HttpClient.js"
 import { AddressRefused } from "../../connection/http/OutboundGuard.js"
 
-/** Milliseconds one answer may take, unless somebody says otherwise. */
+/** The default time limit of a response, in milliseconds. */
 const longest = 20_000
 
 const maxBytes = 1024 * 1024
@@ -21,7 +21,7 @@ export const make =
       const fail = (cause: unknown) => {
         clearTimeout(timer)
         abort()
-        // the SDK knows an error of the network by its type; a refusal of ours is none
+        // The SDK recognises a network error by its type; `AddressRefused` is not one.
         reject(cause instanceof AddressRefused ? cause : new TypeError("fetch failed", { cause }))
       }
       const timer = setTimeout(() => fail(coded("ETIMEDOUT")), timeout)
@@ -39,13 +39,13 @@ export const make =
         end: () => {
           clearTimeout(timer)
           const { headers, status } = head ?? { status: 502, headers: new Headers() }
-          // an answer of these kinds has no body, and the constructor insists on it
+          // The constructor rejects a body for these statuses.
           const body = [204, 205, 304].includes(status) ? null : read.take()
           headers.delete("content-encoding")
           try {
             resolve(new Response(body, { status, headers }))
           } catch {
-            // a status that there is not
+            // The status is outside of the valid range.
             fail(coded("EPROTO"))
           }
         },

@@ -1,5 +1,5 @@
 /**
- * What a login asks to be allowed. A scope is a text of words; the words are a set.
+ * Operations on OAuth scopes: a scope is a text of words, which form a set.
  */
 import * as Secrets from "../../domain/Secrets.js"
 
@@ -12,11 +12,14 @@ const join = (all: ReadonlyArray<string>): string | undefined => (all.length ===
 export const union = (...scopes: ReadonlyArray<string | undefined>): string | undefined =>
   join([...new Set(scopes.flatMap(words))])
 
-/** A server may send anything: more words than these, or longer ones, are no scope. */
+/** A server may send anything: longer words are ignored, and so are words beyond this number. */
 const maxWords = 100
 const word = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 
-/** What a server asks for, as far as it can be meant (RFC 6749 §3.3). A word with a secret in it is an echo of ours. */
+/**
+ * The valid words of a requested scope (RFC 6749 §3.3). A word that contains a secret is dropped: the server repeats
+ * it.
+ */
 export const askedFor = (scope: string | undefined, secrets: Secrets.Secrets = Secrets.empty): string | undefined => {
   const scrub = Secrets.scrub(secrets)
   return join(
@@ -26,25 +29,25 @@ export const askedFor = (scope: string | undefined, secrets: Secrets.Secrets = S
   )
 }
 
-/** Whether the one allows everything that the other asks for. */
+/** Whether the first scope contains every word of the second. */
 export const covers = (granted: string | undefined, wanted: string | undefined): boolean => {
   const allowed = new Set(words(granted))
   return words(wanted).every((word) => allowed.has(word))
 }
 
 /**
- * What the server asks for, and what the config does; else all that the server knows. With `offline_access` where the
- * authorization server has it: without it, some give no refresh token.
+ * The scope of a login: what config and server request, else all that the server supports. Adds `offline_access` if the
+ * authorization server supports it: without it, some return no refresh token.
  */
 export const select = (options: {
   readonly configured?: string | undefined
-  /** From a refusal. */
+  /** From the response that rejected a request. */
   readonly challenged?: string | undefined
-  /** What the login there is allows already: a wider one must not allow less. */
+  /** The scope of the current login: a new login must not have less. */
   readonly granted?: string | undefined
-  /** From the server's own description. */
+  /** From the metadata of the server. */
   readonly supported?: unknown
-  /** From the authorization server's own description. */
+  /** From the metadata of the authorization server. */
   readonly known?: unknown
 }): string | undefined => {
   const { challenged, configured, granted, known, supported } = options

@@ -1,5 +1,5 @@
 /**
- * Finds the authorization server of a server, in the words of the documents that both publish.
+ * Finds the authorization server of a server from the metadata that both publish.
  */
 import {
   checkResourceAllowed,
@@ -25,12 +25,12 @@ interface Options {
   readonly settings: OAuthSettings
 }
 
-/** What was found of the authorization server. */
+/** The authorization server and its metadata. */
 type Found = Pick<Discovery, "authorizationServerUrl" | "issuer"> & { readonly metadata: object | undefined }
 
 /**
- * Finds the authorization server: through the document the server names or publishes, else on the server itself. What the
- * config says holds where nothing is published. Endpoints that stand beside a secret in the config hold in any case.
+ * Finds the authorization server: by the metadata that the server names or publishes, else on the server itself.
+ * Configured endpoints apply if nothing is published. Endpoints configured together with a secret always apply.
  */
 export const discover = (fetch: FetchLike, options: Options): Effect.Effect<Discovery, OAuthFailure> =>
   Effect.tryPromise({
@@ -56,7 +56,7 @@ export const discover = (fetch: FetchLike, options: Options): Effect.Effect<Disc
 
 interface Described {
   readonly resourceMetadata: OAuthProtectedResourceMetadata | undefined
-  /** Why a document could not be had, if there may be one. */
+  /** Why the metadata could not be loaded, if it may exist. */
   readonly failure?: Error | undefined
 }
 
@@ -71,7 +71,7 @@ const findNamed = async (
     if (isConfigured && !(error instanceof IssuerMismatchError)) return undefined
     throw error
   })
-  // a document that could not be had just now might have named another authorization server
+  // The metadata that could not be loaded may name another authorization server.
   if (found === undefined && failure !== undefined && !isConfigured) throw failure
   if (found === undefined && isConfigured) {
     const metadata = fromSettings(settings)
@@ -82,7 +82,7 @@ const findNamed = async (
   return { authorizationServerUrl, metadata: found, issuer }
 }
 
-/** Metadata counts only if it publishes the configured endpoints, and no endpoint of another origin is taken from it. */
+/** Uses metadata only if it publishes the configured endpoints, and ignores endpoints of other origins. */
 const findWithin = async (
   fetch: FetchLike,
   fixed: Fixed,
@@ -114,7 +114,7 @@ const findWithin = async (
   }
 }
 
-/** The address that a refusal names may be wrong, and the usual places may be right. */
+/** Tries the address from the challenge first, then the default places: the address may be wrong. */
 const describeResource = async (fetch: FetchLike, serverUrl: string, named: string | undefined): Promise<Described> => {
   let failure: Error | undefined
   for (const resourceMetadataUrl of named === undefined ? [undefined] : [named, undefined]) {
@@ -132,7 +132,7 @@ const describeResource = async (fetch: FetchLike, serverUrl: string, named: stri
 
 const describeServer = (fetch: FetchLike, url: string) =>
   discoverAuthorizationServerMetadata(url, { fetchFn: fetch }).catch((error) => {
-    // a bare host and the same with a slash are one address
+    // An origin with and without a trailing slash is the same issuer.
     const isBare = new URL(url).pathname === "/" && !url.endsWith("/")
     if (isBare && error instanceof IssuerMismatchError && error.received === `${url}/`) {
       return discoverAuthorizationServerMetadata(`${url}/`, { fetchFn: fetch })
@@ -149,7 +149,7 @@ const fromSettings = ({ authorizationUrl, tokenUrl }: OAuthSettings) => ({
   })
 })
 
-/** Who answers where endpoints are configured and nothing is published. */
+/** The issuer of configured endpoints without metadata. */
 const expectedIssuer = ({ authorizationUrl, issuer, tokenUrl }: OAuthSettings): string | undefined => {
   if (issuer !== undefined) return reveal(issuer)
   const url = authorizationUrl ?? tokenUrl
@@ -162,7 +162,7 @@ const assertIssuer = ({ issuer }: OAuthSettings, found: string): void => {
   throw refused("issuer_mismatch", detail)
 }
 
-/** As the document spells it: some compare it letter by letter. */
+/** The resource as the metadata spells it: some authorization servers compare it literally. */
 const resourceOf = (serverUrl: string, resourceMetadata: OAuthProtectedResourceMetadata | undefined) => {
   if (resourceMetadata === undefined) return undefined
   const { resource } = resourceMetadata

@@ -1,6 +1,6 @@
 /**
- * The conversation with authorization servers. The SDK's single steps do the protocol; which of them is taken, when, and how
- * often, is decided elsewhere.
+ * Requests to authorization servers with the functions of the SDK. The callers decide which are sent, when and how
+ * often.
  */
 import { createPrivateKey } from "node:crypto"
 import {
@@ -35,13 +35,13 @@ export { checkLogin, describedBy, endpointsOf } from "./endpoints.js"
 export { ofCode, ofRefusedAddress } from "./OAuthFailure.js"
 export { discover } from "./sdkDiscovery.js"
 
-/** The server names another authorization server than the one that knows us. */
+/** The server names another authorization server than the one of the login. */
 export const otherIssuer = refused(
   "issuer_mismatch",
   "the server has gone over to another authorization server; log in to say that this is right"
 )
 
-/** A token as it was given: for how long, not until when. */
+/** A granted token, with its lifetime instead of a time of expiry. */
 export interface Granted {
   readonly accessToken: string
   readonly refreshToken?: string | undefined
@@ -55,7 +55,7 @@ const step = <A>(run: () => Promise<A>, understand = classify): Effect.Effect<A,
 
 // --- where to log in ------------------------------------------------------------------------------------------------
 
-/** What a server says about the login it wants, when it is asked without one. A server that says nothing wants nothing special. */
+/** Sends a request without credentials and returns the challenge of the server; empty if there is none. */
 export const ask = (fetch: FetchLike, serverUrl: string): Effect.Effect<WantedScope> =>
   Effect.tryPromise(async () => {
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
@@ -71,11 +71,11 @@ const metadataOf = ({ metadata }: Discovery) =>
 
 // --- who we are -----------------------------------------------------------------------------------------------------
 
-/** Whether the authorization server reads the document at an address that is our name. */
+/** Whether the authorization server accepts the URL of a metadata document as client id. */
 export const takesMetadataUrl = ({ metadata }: Discovery): boolean =>
   metadata?.client_id_metadata_document_supported === true
 
-/** Without a word about itself it may have the endpoints that everybody had before there were words. */
+/** Whether clients can be registered. Without metadata, the endpoint may exist at its default path. */
 export const takesRegistrations = ({ metadata }: Discovery): boolean =>
   metadata === undefined || metadata.registration_endpoint !== undefined
 
@@ -105,7 +105,7 @@ export const register = (
       },
       fetchFn: fetch
     }).catch((error) => {
-      // where nobody is found to register with, the server itself is asked, and may not know what is asked of it
+      // Without metadata, the server itself is asked to register the client, and may not know the path.
       const isNobody = discovery.metadata === undefined && error instanceof RegistrationRejectedError
       throw isNobody && error.status === 404 ? nobody : error
     })
@@ -128,7 +128,7 @@ const nobody = new OAuthFailure({
   detail: "the server wants credentials, but offers no login"
 })
 
-/** We keep no secret better than the token itself: none, where that is allowed. */
+/** Prefers `none`: a client secret would be stored no more safely than the token. */
 const methodFor = ({ metadata }: Discovery): string => {
   const offered = metadata?.token_endpoint_auth_methods_supported
   if (!Array.isArray(offered) || offered.includes("none")) return "none"
@@ -142,7 +142,7 @@ const informationOf = ({ authMethod, clientId, clientSecret }: ClientInfo): OAut
   ...defined({ client_secret: clientSecret, token_endpoint_auth_method: authMethod })
 })
 
-/** How a client with a key proves who it is. */
+/** Signs requests with the private key of the client, if there is one. */
 const proofOf = (settings: OAuthSettings, { clientId }: ClientInfo): AddClientAuthentication | undefined => {
   if (settings.privateKeyPem === undefined) return undefined
   const privateKey = reveal(settings.privateKeyPem)
@@ -157,7 +157,7 @@ const proofOf = (settings: OAuthSettings, { clientId }: ClientInfo): AddClientAu
   }
 }
 
-/** The usual algorithm for such a key. */
+/** The default algorithm for a key of this type. */
 const algorithmOf = (pem: string): string => {
   try {
     const { asymmetricKeyDetails, asymmetricKeyType } = createPrivateKey(pem)
@@ -182,7 +182,7 @@ const authenticated = (settings: OAuthSettings, client: ClientInfo, discovery: D
 
 // --- logging in -----------------------------------------------------------------------------------------------------
 
-/** Begins a login with endpoints that were checked. */
+/** Starts a login. The endpoints have to be checked before. */
 export const begin = (
   discovery: Discovery,
   options: {
@@ -194,7 +194,7 @@ export const begin = (
 ): Effect.Effect<{ readonly authorizationUrl: string; readonly codeVerifier: string }, OAuthFailure> =>
   step(async () => {
     const { client, redirectUri, scope, state } = options
-    // the SDK would look once more at what was decided already, and knows nothing of "assumePkce"
+    // The SDK would check PKCE once more, and does not know "assumePkce".
     const { code_challenge_methods_supported: _, ...rest } = discovery.metadata ?? {}
     const { authorizationUrl, codeVerifier } = await startAuthorization(discovery.authorizationServerUrl, {
       ...metadataOf(discovery.metadata === undefined ? discovery : { ...discovery, metadata: rest }),
@@ -206,7 +206,7 @@ export const begin = (
     return { authorizationUrl: authorizationUrl.href, codeVerifier }
   })
 
-/** Whether an answer that came by way of the browser is from the authorization server it was asked of. */
+/** Checks that a callback comes from the authorization server of the login. */
 export const checkIssuer = (pending: Pending, answers: ReadonlyArray<string>): Effect.Effect<void, OAuthFailure> =>
   isFromIssuer(pending, answers) ? Effect.void : otherAnswer
 
@@ -228,7 +228,7 @@ export const exchange = (
         authorizationCode: code,
         codeVerifier,
         redirectUri,
-        // it was checked before, and the SDK checks it once more
+        // Checked before; the SDK checks it once more.
         ...defined({ iss: discovery.metadata?.issuer as string | undefined }),
         fetchFn: tokenFetch(fetch)
       })
@@ -254,7 +254,7 @@ export const refresh = (
     classifyRefresh
   )
 
-/** A token for ourselves: nobody has to log in. */
+/** Requests a token with the grant `client_credentials`, without a person. */
 export const fetchOwn = (
   fetch: FetchLike,
   settings: OAuthSettings,
@@ -287,7 +287,7 @@ export const fetchOwn = (
   })
 
 const granted = ({ access_token, expires_in, refresh_token, scope }: OAuthTokens): Granted => {
-  // it goes into a header, where not everything may stand
+  // Other characters are not allowed in a header.
   if (!/^[\x21-\x7e]+$/.test(access_token)) throw new Error("no token")
   return { accessToken: access_token, refreshToken: refresh_token, expiresIn: expires_in, scope }
 }

@@ -1,11 +1,11 @@
 /**
- * A text that was read, and how to say where in it something stands.
+ * A document's text, and how offsets in it become lines and columns.
  */
 
 export type Format = "json" | "toml"
 
 export interface DocumentText {
-  /** The file, or what else the text is called. */
+  /** The path of the file, or another name of the text. */
   readonly name: string
   readonly format: Format
   /** Without a byte order mark. */
@@ -19,7 +19,7 @@ export interface Place {
   readonly column?: number
 }
 
-/** JSON and JSONC are read alike: files called `.json` have comments more often than not. Without a known ending, by content. */
+/** The format by file extension, otherwise by content. JSON is read as JSONC: files called `.json` often have comments. */
 export const formatOf = (name: string, text: string): Format => {
   if (/\.toml$/i.test(name)) return "toml"
   if (/\.jsonc?$/i.test(name)) return "json"
@@ -27,16 +27,16 @@ export const formatOf = (name: string, text: string): Format => {
   return start === undefined || start === "{" ? "json" : "toml"
 }
 
-/** Where the first thing is that is neither space nor a comment of JSONC. */
+/** The offset of the first character that is neither white space nor part of a JSONC comment. */
 const behindComments = (text: string): number => {
   let at = 0
   while (true) {
     while (/\s/.test(text[at] ?? "")) at += 1
     const end = text.startsWith("//", at) ? "\n" : text.startsWith("/*", at) ? "*/" : undefined
     if (end === undefined) return at
-    const found = text.indexOf(end, at + 2)
-    if (found === -1) return text.length
-    at = found + end.length
+    const index = text.indexOf(end, at + 2)
+    if (index === -1) return text.length
+    at = index + end.length
   }
 }
 
@@ -45,7 +45,7 @@ export const make = (name: string, raw: string): DocumentText => {
   return { name, format: formatOf(name, text), text }
 }
 
-/** Where an offset is. */
+/** Converts an offset to a line and a column. */
 export const placeOf = (text: DocumentText, offset: number | undefined): Place => {
   if (offset === undefined) return { file: text.name }
   const starts = lineStarts(text)
@@ -56,13 +56,13 @@ export const placeOf = (text: DocumentText, offset: number | undefined): Place =
   return { file: text.name, line: line + 1, column: offset - starts[line]! + 1 }
 }
 
-const known = new WeakMap<DocumentText, ReadonlyArray<number>>()
+const lineStartsByText = new WeakMap<DocumentText, ReadonlyArray<number>>()
 
-/** Found once for each text: whoever makes one mistake makes many. */
+/** Computed once per text, because a text with one issue often has many. */
 const lineStarts = (text: DocumentText): ReadonlyArray<number> => {
-  const before = known.get(text)
-  if (before !== undefined) return before
+  const cached = lineStartsByText.get(text)
+  if (cached !== undefined) return cached
   const starts = [0, ...Array.from(text.text.matchAll(/\r\n|\n|\r/g), ({ 0: end, index }) => index + end.length)]
-  known.set(text, starts)
+  lineStartsByText.set(text, starts)
   return starts
 }

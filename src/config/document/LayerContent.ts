@@ -1,5 +1,5 @@
 /**
- * What one layer says: servers, and what applies to all of them.
+ * Reads the content of one layer: its servers, and the settings for all servers.
  */
 import * as Either from "effect/Either"
 import type { Diagnostic } from "../../domain/Diagnostic.js"
@@ -19,20 +19,20 @@ import * as Tree from "./Tree.js"
 export interface LayerContent {
   readonly layer: ConfigLayer
   readonly servers: ReadonlyMap<string, LayerEntry.LayerEntry>
-  /** How many servers there are beyond those that are looked at. */
+  /** The number of servers beyond the limit, which were not read. */
   readonly unread: number
-  /** `tools`, `agent`, `guard`, `permission`, `maxServers` and `experimental.mcp_timeout`, as far as they are there. */
+  /** `tools`, `agent`, `guard`, `permission`, `maxServers` and `experimental.mcp_timeout`, as far as they are set. */
   readonly settings: Tree.Branch
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
 
-/** The keys that hold servers, the one that wins last. `mcp_servers` is how Codex spells it. */
+/** The keys that hold servers. The last one wins. `mcp_servers` is the key of Codex. */
 const serverKeys = ["mcp_servers", "servers", "mcpServers", "mcp"] as const
 
-/** No more entries of a file are looked at, and `maxServers` cannot be higher. */
+/** The largest number of entries that are read of a file, and the largest `maxServers`. */
 const mostServers = 10_000
 
-/** What a text says, or why it is of no use as a whole. A bad entry costs its own server only, and is found out later. */
+/** Reads a text. Fails if the document as a whole is invalid. An invalid entry affects only its server, and is found later. */
 export const read = (
   layer: ConfigLayer,
   text: DocumentText,
@@ -55,7 +55,7 @@ export const read = (
   )
 
 export interface ReadOptions {
-  /** Whether servers whose names cannot be seen are left out. Defaults to true for a layer that needs trust. */
+  /** Whether servers with hidden characters in their names are left out. Defaults to true for a layer that needs trust. */
   readonly onlyVisibleNames?: boolean | undefined
 }
 
@@ -72,7 +72,7 @@ export const ofTree = (
   let unread = 0
   for (const key of serverKeys) {
     for (const [name, value] of serversUnder(tree, key, issues)) {
-      // it would be shown to the person who is asked to approve it
+      // the name is shown to the person who approves the entry
       if (onlyVisibleNames && hasHidden(name)) {
         unreadable.push([name, value])
         continue
@@ -96,7 +96,9 @@ export const ofTree = (
   }
   const settings = settingsOf(tree, issues)
   if (issues.length > 0) return Either.left(limitIssues(issues))
-  for (const each of [...misspelled(tree), ...invalidNames(unreadable)]) diagnostics.push(each)
+  for (const each of [...misspelled(tree), ...permissionNotApplied(tree), ...invalidNames(unreadable)]) {
+    diagnostics.push(each)
+  }
   return Either.right(
     layer.kind === "organisation"
       ? restricted({ layer, servers, unread, settings, diagnostics })
@@ -107,7 +109,7 @@ export const ofTree = (
 /** The code of the diagnostic for entries that were left out because of their names. */
 export const invalidName = "invalid_name"
 
-/** How many of them are named. */
+/** The number of left-out entries that the diagnostic names. */
 const maxNamed = 3
 
 const invalidNames = (all: ReadonlyArray<readonly [string, Tree.Tree]>): ReadonlyArray<Diagnostic> => {
@@ -143,7 +145,7 @@ const serversUnder = (
   }
   if (key !== "mcp") return found.fields
   const nested = found.fields.get("servers")
-  // VS Code's settings hold servers a level deeper
+  // VS Code's settings hold servers one level deeper
   if (
     Tree.isBranch(nested) &&
     !LayerEntry.isDefinition(LayerEntry.make(nested)) &&
@@ -151,13 +153,13 @@ const serversUnder = (
   ) {
     return nested.fields
   }
-  // Gemini's settings hold lists of names there
+  // Gemini's settings hold lists of names under this key
   return document.fields.has("mcpServers")
     ? [...found.fields].filter(([, value]) => Tree.isBranch(value))
     : found.fields
 }
 
-/** Keys of Gemini's `tools`, which is not about patterns. */
+/** Keys of Gemini's `tools`, which does not hold patterns. */
 const foreignTools = new Set(["allowed", "callCommand", "core", "discoveryCommand", "exclude", "sandbox", "shell"])
 
 const settingsOf = (document: Tree.Branch, issues: Array<Issue>): Tree.Branch => {
@@ -173,7 +175,7 @@ const settingsOf = (document: Tree.Branch, issues: Array<Issue>): Tree.Branch =>
   keep("permission", document.fields.get("permission"))
   keep("maxServers", serverLimit(document.fields.get("maxServers"), issues))
   const experimental = document.fields.get("experimental")
-  // hosts have a key of that name with other things in it, or a switch
+  // hosts use a key of this name for other things, or as a boolean
   if (Tree.isBranch(experimental)) keep("mcp_timeout", experimental.fields.get("mcp_timeout"))
   return Tree.branch(settings, document.origin)
 }
@@ -204,7 +206,7 @@ const serverLimit = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tr
   return tree
 }
 
-/** Of each agent, only its tools are ours. */
+/** Reads the tools of each agent, and ignores its other keys. */
 const agents = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tree | undefined => {
   if (tree === undefined) return undefined
   if (!Tree.isBranch(tree)) {
@@ -222,7 +224,14 @@ const agents = (tree: Tree.Tree | undefined, issues: Array<Issue>): Tree.Tree | 
   return { ...tree, fields: new Map(fields) }
 }
 
-/** A file without servers may have them under a key that is nearly right. */
+/** Warns about `permission`: a config must not promise a protection that does not exist. */
+const permissionNotApplied = ({ fields }: Tree.Branch): ReadonlyArray<Diagnostic> => {
+  const rules = fields.get("permission")
+  const message = "permission rules are not applied yet: every tool that is offered can be called"
+  return rules === undefined ? [] : [remark(rules.origin, "permission_not_applied", message)]
+}
+
+/** Warns about keys of a file without servers that look like a misspelled key for servers. */
 const misspelled = (document: Tree.Branch): ReadonlyArray<Diagnostic> => {
   if (serverKeys.some((key) => document.fields.has(key))) return []
   return Array.from(document.fields).flatMap(([key, { origin }]) => {
@@ -231,7 +240,7 @@ const misspelled = (document: Tree.Branch): ReadonlyArray<Diagnostic> => {
   })
 }
 
-/** An organisation may point to servers. It may neither start programs here nor look at what is here. */
+/** Restricts an organisation's document: it may name remote servers, but neither start programs nor read local files. */
 const restricted = (content: LayerContent): LayerContent => {
   const diagnostics = [...content.diagnostics]
   const servers = new Map<string, LayerEntry.LayerEntry>()
@@ -260,7 +269,7 @@ const restricted = (content: LayerContent): LayerContent => {
   return { ...content, servers, settings, diagnostics }
 }
 
-/** In a file of the user's own that is an error; here it must not keep anybody from starting. */
+/** Whether the timeout is invalid. In a user's file this is an error; an organisation's document must not prevent a start. */
 const hasBadTimeout = ({ fields }: Tree.Branch): boolean => {
   const tree = fields.get("mcp_timeout")
   const timeout = tree === undefined ? undefined : Tree.toPlain(tree)

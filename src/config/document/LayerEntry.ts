@@ -1,11 +1,11 @@
 /**
- * One server's entry in one layer, and how entries of several layers become one.
+ * One server's entry in one layer, and how entries of several layers are merged.
  */
 import * as Tree from "./Tree.js"
 
 export interface LayerEntry {
   readonly tree: Tree.Tree
-  /** Which kinds of server lower layers may no longer describe: a URL over a command makes it another server. */
+  /** The kinds of server whose keys are dropped from lower layers: a URL above a command makes it another server. */
   readonly clears: ReadonlySet<Kind>
 }
 
@@ -38,19 +38,19 @@ export const make = (tree: Tree.Tree): LayerEntry => {
   return { tree, clears: new Set(kinds.filter((other) => kind !== undefined && other !== kind)) }
 }
 
-/** Key by key; what is of another kind of server is left out of the lower one. Associative. */
+/** Merges key by key. Keys of another kind of server are dropped from the lower entry. Associative. */
 export const merge = (low: LayerEntry, high: LayerEntry): LayerEntry => {
   const tree = Tree.merge(without(low.tree, high.clears), high.tree)
   return { tree: tree ?? high.tree, clears: new Set([...low.clears, ...high.clears]) }
 }
 
-/** Who says what a server is without saying of which type says it anew. */
+/** Removes the keys of other kinds, and `type`: setting `command` or `url` without `type` resets the type. */
 const without = (tree: Tree.Tree, cleared: ReadonlySet<Kind>): Tree.Tree => {
   if (!Tree.isBranch(tree) || cleared.size === 0) return tree
   const keys = new Set(["type", ...Array.from(cleared).flatMap((kind) => ownKeys[kind])])
   return { ...tree, fields: new Map(Array.from(tree.fields).filter(([key]) => !keys.has(key))) }
 }
 
-/** Whether it says what the server is, or only how it is to be treated. */
+/** Whether the entry defines the server, rather than only how it is treated. */
 export const isDefinition = ({ tree }: LayerEntry): boolean =>
   !Tree.isBranch(tree) || ["command", "url", "type"].some((key) => tree.fields.has(key))

@@ -1,20 +1,20 @@
 /**
- * Values of a config with where each was written. Merging two of them keeps that for every value, and is associative: it makes
- * no difference in which order layers are brought together, only which is above which.
+ * Config values with the place where each was written. A merge keeps the places and is associative: only the order of layers
+ * matters, not the order in which they are merged.
  */
 import type { Issue } from "../../domain/Issue.js"
 import type { ConfigLayer } from "../layers/ConfigLayer.js"
 
 export type Path = Issue["path"]
 
-/** Where a value was written. */
+/** The place where a value was written. */
 export interface Origin {
   readonly layer: ConfigLayer
-  /** What it is part of; absent for the whole document. */
+  /** The value that contains it. Absent for the whole document. */
   readonly up: Origin | undefined
-  /** The last step of the way to it. */
+  /** The last step of its path. */
   readonly step: string | number | undefined
-  /** Where in the text, or how to find out: most are never asked. */
+  /** The offset in the text, or a function that computes it: most offsets are never needed. */
   readonly offset: number | ((path: Path) => number | undefined) | undefined
 }
 
@@ -25,7 +25,7 @@ export const origin = (
   offset?: Origin["offset"]
 ): Origin => ({ layer, up, step, offset })
 
-/** The way to a value in its document, as it was written there. */
+/** The path of a value in its document, as it is written there. */
 export const pathOf = ({ step, up }: Origin): Path =>
   up === undefined || step === undefined ? [] : [...pathOf(up), step]
 
@@ -34,7 +34,7 @@ export const offsetOf = (origin: Origin): number | undefined =>
 
 export type Tree = Leaf | List | Branch
 
-/** A text, number, boolean, null, or something that a config has no use for. */
+/** A text, number, boolean, null, or a value of a type that no config uses. */
 export interface Leaf {
   readonly _tag: "Leaf"
   readonly value: unknown
@@ -50,12 +50,12 @@ export interface List {
 export interface Branch {
   readonly _tag: "Branch"
   readonly fields: ReadonlyMap<string, Tree>
-  /** Nothing of lower layers shines through: something that is no object was in between. */
+  /** Whether lower layers are hidden, because a value that is no object was in between. */
   readonly sealed: boolean
   readonly origin: Origin
 }
 
-/** The values that a value is made of. */
+/** The direct children of a value. */
 export const childrenOf = (tree: Tree): ReadonlyArray<Tree> =>
   tree._tag === "Leaf" ? [] : tree._tag === "List" ? tree.items : [...tree.fields.values()]
 
@@ -73,8 +73,8 @@ export const branch = (fields: ReadonlyMap<string, Tree>, origin: Origin, sealed
 export const isBranch = (tree: Tree | undefined): tree is Branch => tree?._tag === "Branch"
 
 /**
- * The higher one wins; objects are merged key by key. A key that both have stands where the higher one has it: of patterns,
- * the last match wins.
+ * Merges two values: the higher one wins, objects are merged key by key. A key of both takes the position of the higher one,
+ * because the last matching pattern wins.
  */
 export const merge = (low: Tree | undefined, high: Tree | undefined): Tree | undefined => {
   if (low === undefined || high === undefined) return high ?? low
@@ -89,7 +89,7 @@ export const merge = (low: Tree | undefined, high: Tree | undefined): Tree | und
   return branch(fields, high.origin, low.sealed)
 }
 
-/** The value alone. Keys that mean something else in an assignment are keys like all others. */
+/** Converts to a plain value. Keys with a special meaning in an assignment, such as `__proto__`, become ordinary keys. */
 export const toPlain = (tree: Tree): unknown => {
   switch (tree._tag) {
     case "Leaf":
@@ -109,7 +109,7 @@ export const toPlain = (tree: Tree): unknown => {
 
 const ordinary = { configurable: true, enumerable: true, writable: true }
 
-/** Values that somebody else has read, or that were never written. */
+/** Converts a plain value that was parsed elsewhere, or that comes from no text. */
 export const fromPlain = (
   value: unknown,
   layer: ConfigLayer,
@@ -139,7 +139,7 @@ const isPlainObject = (value: object): boolean => {
   return prototype === null || prototype === Object.prototype
 }
 
-/** The values within, each with the way to it. An object or array without content is a value itself. */
+/** The leaves of a value, each with its path. An empty object or array is a leaf. */
 export function* leaves(tree: Tree, path: Path = []): Iterable<readonly [Path, Tree]> {
   if (tree._tag === "List" && tree.items.length > 0) {
     for (const [index, item] of tree.items.entries()) yield* leaves(item, [...path, index])
@@ -148,7 +148,7 @@ export function* leaves(tree: Tree, path: Path = []): Iterable<readonly [Path, T
   } else yield [path, tree]
 }
 
-/** The value at a place, or the nearest around it, with what is left of the way. */
+/** The value at a path, or the nearest value that contains it, with the remaining path. */
 export const find = (tree: Tree, path: Path): { readonly tree: Tree; readonly rest: Path } => {
   const [step, ...rest] = path
   const next =
@@ -159,7 +159,7 @@ export const find = (tree: Tree, path: Path): { readonly tree: Tree; readonly re
 const itemOf = (tree: Tree, step: string | number): Tree | undefined =>
   tree._tag === "List" && typeof step === "number" ? tree.items[step] : undefined
 
-/** Another value for each leaf that is a text. What stays the same is the same. */
+/** Replaces each text. Values without a changed text keep their identity. */
 export const mapTexts = (tree: Tree, change: (text: string, leaf: Leaf) => unknown): Tree => {
   switch (tree._tag) {
     case "Leaf": {
@@ -182,7 +182,7 @@ export const mapTexts = (tree: Tree, change: (text: string, leaf: Leaf) => unkno
   }
 }
 
-/** Looks at each leaf that is a text. */
+/** Visits each text. */
 export const forEachText = (tree: Tree, look: (text: string, leaf: Leaf) => void): void => {
   if (tree._tag === "Leaf") {
     if (typeof tree.value === "string") look(tree.value, tree)

@@ -1,5 +1,5 @@
 /**
- * Files as this room needs them: read and found with bounds, and never lost to a crash.
+ * Reads, finds and writes files with limits on size and time. A crash never loses a file that is being written.
  */
 import { constants } from "node:fs"
 import { type FileHandle, open, readlink, realpath, stat } from "node:fs/promises"
@@ -14,14 +14,14 @@ export type FileContent =
   | { readonly _tag: "Problem"; readonly reason: string }
   | { readonly _tag: "Found"; readonly text: string }
 
-/** How long the disk may take. */
+/** How long a file operation may take. */
 const budget = "5 seconds"
 
-/** What a file says. Never fails, never waits for long: a pipe of that name is no file. */
+/** Reads a file. Never fails and never blocks: a pipe of that name is not read. */
 export const readText = (path: string, maxBytes: number): Effect.Effect<FileContent> =>
   readWithin(() => open(path, constants.O_RDONLY | constants.O_NONBLOCK), maxBytes)
 
-/** Reads a file of the state directory. A link, and a file that other users can write, are a problem. */
+/** Reads a file of the state directory. A link, or a file that other users can write, is a problem. */
 export const readStateText = (path: string, maxBytes: number): Effect.Effect<FileContent> =>
   readWithin(() => openOwn(path), maxBytes)
 
@@ -34,8 +34,8 @@ const readWithin = (openFile: () => Promise<FileHandle>, maxBytes: number): Effe
   )
 
 /**
- * Several files by path, in batches. Once the total is reached the remaining ones are not read: which ones those are depends on
- * their order only.
+ * Reads several files by path, in batches. When the total size is reached, the remaining files are not read; which ones
+ * depends only on the order of paths.
  */
 export const readAll = (
   paths: ReadonlyArray<string>,
@@ -46,7 +46,7 @@ export const readAll = (
     let left = limits.total
     for (let start = 0; start < paths.length; start += batch) {
       const some = paths.slice(start, start + batch)
-      // with no bytes allowed, this only tells which ones are there
+      // with a limit of zero bytes, this only finds out which files exist
       const each = left < 0 ? 0 : limits.each
       const found = yield* Effect.forEach(some, (path) => readText(path, each), { concurrency: batch })
       for (const [index, path] of some.entries()) {
@@ -83,7 +83,7 @@ const read = async (openFile: () => Promise<FileHandle>, maxBytes: number): Prom
 
 const decoded = (bytes: Buffer): FileContent => {
   try {
-    // a byte order mark is kept: who changes the file leaves it there
+    // a byte order mark is kept, so that an edit of the file keeps it
     return { _tag: "Found", text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) }
   } catch {
     const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
@@ -102,8 +102,8 @@ const reasons: Record<string, string> = {
 export const reasonOf = (code: string): string => reasons[code] ?? `a file that cannot be read (${code})`
 
 /**
- * Where a path leads, through all links. Of what is not there, where it would be made: a link that leads to nothing yet is
- * still a link.
+ * Resolves a path through all links. For a path that does not exist, gives the path where a file would be created: a link
+ * without a target is still a link.
  */
 export const realPath = (path: string): Effect.Effect<string> =>
   bounded(
@@ -111,7 +111,7 @@ export const realPath = (path: string): Effect.Effect<string> =>
     path
   )
 
-/** Whether there is something of that name. A disk that does not answer has nothing. */
+/** Whether a path exists. A disk that does not respond counts as no. */
 export const exists = (path: string): Effect.Effect<boolean> =>
   bounded(
     Effect.promise(() =>
@@ -138,6 +138,6 @@ const leadsTo = async (path: string, links: number): Promise<string> => {
   return directory === path ? path : join(await leadsTo(directory, links), basename(path))
 }
 
-/** Puts a text in place of a file. It keeps the permissions of the one that is there; a new one has those given. */
+/** Replaces the text of a file. An existing file keeps its permissions; a new one gets `mode`. */
 export const write = (path: string, text: string, mode: number): Effect.Effect<void, string> =>
   replace(path, text, { mode, keepMode: true, durable: true })

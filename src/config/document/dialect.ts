@@ -1,17 +1,17 @@
 /**
- * The spellings of many clients become one, before layers are merged: a command in one spelling has to replace a command in the
- * other.
+ * Converts the spellings of other clients to one spelling before layers are merged, so that a command in one spelling
+ * replaces a command in another.
  */
 import { defined } from "../../domain/internal/defined.js"
 import * as Tree from "./Tree.js"
 
 export interface Spelled {
   readonly tree: Tree.Tree
-  /** What the entry asks for that we do not do. */
+  /** Keys of the entry that are not supported, with the reason. */
   readonly notes: ReadonlyArray<{ readonly key: string; readonly message: string }>
 }
 
-/** Notes of other clients that mean nothing here: approvals are not ours to take over, descriptions are for people. */
+/** Keys of other clients that are ignored: approvals are not imported, and descriptions are for people. */
 const meaningless = [
   "alwaysAllow",
   "authProviderType",
@@ -25,7 +25,7 @@ const meaningless = [
   "version"
 ]
 
-/** What would matter, and is not done. */
+/** Keys that would matter and are not supported, with the message for each. */
 const refused: Readonly<Record<string, string>> = {
   envFile: 'files of variables are not read: name each with "{env:NAME}" or "{file:path}"',
   headersHelper: 'commands are never run to get a value: use "{env:NAME}" or "{file:path}"',
@@ -94,7 +94,7 @@ const retype = (fields: Fields): void => {
   }
 }
 
-/** A program with its arguments is a program and arguments, so that a higher layer can change either. */
+/** Splits a command array into program and arguments, so that a higher layer can change either. */
 const splitCommand = (fields: Fields): void => {
   const command = fields.get("command")
   if (command?._tag !== "List") return
@@ -105,13 +105,13 @@ const splitCommand = (fields: Fields): void => {
   fields.set("args", Tree.list([...first, ...(args?.items ?? [])], command.origin))
 }
 
-/** Puts further keys under what is there. Something that is no object stays, for the check to find. */
+/** Merges further values below an existing one. A value that is no object stays, and validation reports it. */
 const mergeInto = (fields: Fields, key: string, lower: ReadonlyArray<Tree.Tree | undefined>): void => {
   const merged = [...lower, fields.get(key)].reduce(Tree.merge, undefined)
   if (merged !== undefined) fields.set(key, merged)
 }
 
-/** `["TOKEN"]` hands on variables of ours. */
+/** Converts a list of variable names: `["TOKEN"]` passes on variables of the supervisor. */
 const fromNames = (names: Tree.Tree | undefined): Tree.Tree | undefined => {
   if (names?._tag !== "List") return names
   const variables = names.items.flatMap((item) => {
@@ -121,7 +121,7 @@ const fromNames = (names: Tree.Tree | undefined): Tree.Tree | undefined => {
   return Tree.branch(new Map(variables), names.origin)
 }
 
-/** `{ "X-Key": "VARIABLE" }` */
+/** Converts headers whose values name variables: `{ "X-Key": "VARIABLE" }`. */
 const fromVariables = (headers: Tree.Tree | undefined): Tree.Tree | undefined =>
   headers === undefined ? undefined : Tree.mapTexts(headers, (name) => `{env:${name}}`)
 
@@ -146,7 +146,7 @@ const fromSeconds = (
   return first === undefined ? undefined : Tree.branch(new Map(Object.entries(limits)), first.origin)
 }
 
-/** Names that are offered, then names that are hidden. */
+/** Converts lists of offered and of hidden tool names to patterns. */
 const toGlobs = (
   included: Tree.Tree | undefined,
   excluded: ReadonlyArray<Tree.Tree | undefined>
@@ -156,7 +156,7 @@ const toGlobs = (
   if (origin === undefined) return undefined
   const set = (names: Tree.Tree | undefined, offered: boolean) => {
     for (const item of names?._tag === "List" ? names.items : []) {
-      // Gemini allows what a call may look like behind the name
+      // Gemini allows a pattern of the arguments after the name
       const name = textOf(item)?.replace(/\(.*$/s, "")
       if (name !== undefined && name !== "") globs.set(name, Tree.leaf(offered, item.origin))
     }

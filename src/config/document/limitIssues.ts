@@ -1,11 +1,11 @@
 /**
- * No more is told than somebody reads: one mistake, made in every line, is one mistake.
+ * Limits the number of reported issues per file and per entry.
  */
 import { defined } from "../../domain/internal/defined.js"
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import type { Issue } from "../../domain/Issue.js"
 
-/** Of each file, or of each server's entry. */
+/** The largest number of reported issues of a file, or of one server's entry. */
 export const maxReported = 50
 
 export const limitIssues = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> => {
@@ -19,7 +19,7 @@ export const limitIssues = (issues: ReadonlyArray<Issue>): ReadonlyArray<Issue> 
   return [...issues.slice(0, maxReported), rest]
 }
 
-/** Each file for itself. */
+/** Limits the diagnostics of each file. */
 export const limitDiagnostics = (diagnostics: ReadonlyArray<Diagnostic>): ReadonlyArray<Diagnostic> => {
   const counts = new Map<string | undefined, number>()
   const told = diagnostics.filter(({ file }) => {

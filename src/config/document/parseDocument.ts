@@ -1,5 +1,5 @@
 /**
- * From a text to values with their places. Total: whatever the text, it gives values or says what is wrong where.
+ * Parses a text to values with their places. Any text gives values, or issues with their places.
  */
 import * as Either from "effect/Either"
 import type { Issue } from "../../domain/Issue.js"
@@ -9,16 +9,16 @@ import { parseToml } from "./parseToml.js"
 import { placeOf, type DocumentText } from "./DocumentText.js"
 import { childrenOf, type Origin, type Tree } from "./Tree.js"
 
-/** In UTF-16 units. Five hundred servers take a twentieth of it. */
+/** The longest document, in UTF-16 units. Five hundred servers take a twentieth of it. */
 export const maxLength = 4 * 1024 * 1024
 
 export interface Parsed {
   readonly tree: Tree
-  /** Keys that were given twice; the later one holds. */
+  /** Keys that occur twice. The later one wins. */
   readonly duplicates: ReadonlyArray<Origin>
 }
 
-/** A text without content is a document that says nothing. */
+/** Parses a document. A blank text is an empty document. */
 export const parse = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
   if (text.text.length > maxLength) {
     return failed(text, `at most ${maxLength} characters`, "a longer text")
@@ -31,12 +31,12 @@ export const parse = (text: DocumentText, layer: ConfigLayer): Either.Either<Par
       () => tooDeep(text)
     )
   } catch {
-    // parsers go down one call per level
+    // parsers recurse once per level
     return Either.left(tooDeep(text))
   }
 }
 
-/** No config has so many levels, and everything that comes later goes down one call per level. */
+/** The deepest nesting. No config has so many levels, and later code recurses once per level. */
 const maxDepth = 64
 
 const isDeeper = (tree: Tree, levels: number): boolean =>

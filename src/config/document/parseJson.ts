@@ -1,5 +1,5 @@
 /**
- * JSON and JSONC: comments and commas at the end are allowed.
+ * Parses JSON and JSONC: comments and trailing commas are allowed.
  */
 import * as Either from "effect/Either"
 import { getLocation, type ParseError, printParseErrorCode, visit } from "jsonc-parser"
@@ -9,18 +9,18 @@ import type { Parsed } from "./parseDocument.js"
 import { placeOf, type DocumentText } from "./DocumentText.js"
 import { branch, find, fromPlain, leaf, list, offsetOf, type Origin, origin, type Path, type Tree } from "./Tree.js"
 
-/** One mistake makes many messages; the first ones are about the mistake. */
+/** One mistake causes many messages; only the first ones are about the mistake. */
 const maxIssues = 3
 
 export const jsonOptions = { allowTrailingComma: true, allowEmptyContent: true }
 
-/** Strict JSON without a key given twice is read by the platform, and places are found out when somebody asks. */
+/** Strict JSON without duplicate keys is parsed by `JSON.parse`, and places are computed on demand. */
 export const parseJson = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
-  const value = strict(text.text)
+  const value = parseStrictly(text.text)
   if (value === undefined) return parseLeniently(text, layer)
   let places: Tree | undefined
   const offset = (path: Path): number | undefined => {
-    // the document itself begins where its text does: that is no reason to read all of it again
+    // the document starts where its text does: no second parse is needed for that
     if (path.length === 0) return text.text.search(/[[{"\w-]/)
     places ??= Either.getOrUndefined(parseLeniently(text, layer))?.tree
     return places && offsetOf(find(places, path).tree.origin)
@@ -28,8 +28,8 @@ export const parseJson = (text: DocumentText, layer: ConfigLayer): Either.Either
   return Either.right({ tree: fromPlain(value, layer, offset), duplicates: [] })
 }
 
-/** The value of a text that is JSON and nothing more; undefined for all others. */
-const strict = (text: string): unknown => {
+/** The value of a strict JSON text without duplicate keys; `undefined` for all other texts. */
+const parseStrictly = (text: string): unknown => {
   try {
     const value: unknown = JSON.parse(text)
     return keysIn(value) === keysWritten(text) ? value : undefined
@@ -38,32 +38,32 @@ const strict = (text: string): unknown => {
   }
 }
 
-/** Texts that a colon follows. */
+/** Counts the string literals that are followed by a colon. */
 const keysWritten = (text: string): number => {
   let count = 0
   for (const [, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) count += 1
   return count
 }
 
-/** How many keys there are, at all depths. */
+/** Counts the keys of a value, at all depths. */
 const keysIn = (value: unknown): number => {
   if (typeof value !== "object" || value === null) return 0
   const parts = Object.values(value)
   return parts.reduce<number>((sum, part) => sum + keysIn(part), Array.isArray(value) ? 0 : parts.length)
 }
 
-/** Something that is being read. */
+/** An object or array that is being read. */
 interface Open {
   readonly origin: Origin
-  /** Of an array. */
+  /** The items of an array. */
   readonly items: Array<Tree>
-  /** Of an object. */
+  /** The fields of an object; `undefined` for an array. */
   readonly fields: Map<string, Tree> | undefined
   key: string
   keyOffset: number
 }
 
-/** With comments, and commas at ends. */
+/** Parses with comments and trailing commas. */
 const parseLeniently = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
   const errors: Array<ParseError> = []
   const duplicates: Array<Origin> = []
@@ -80,7 +80,7 @@ const parseLeniently = (text: DocumentText, layer: ConfigLayer): Either.Either<P
     if (around === undefined) root = tree
     else if (around.fields === undefined) around.items.push(tree)
     else {
-      // the later one holds, and stands where it stands
+      // the later value wins, and the key takes its position
       if (around.fields.delete(around.key)) {
         duplicates.push(origin(layer, around.origin, around.key, around.keyOffset))
       }
@@ -128,7 +128,7 @@ const issueOf =
 
 const pathTo = (text: DocumentText, offset: number): Path => {
   try {
-    // the last step of a key that is being typed is empty
+    // the last step of an incomplete key is empty
     return getLocation(text.text, offset).path.filter((step) => step !== "")
   } catch {
     return []

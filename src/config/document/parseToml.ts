@@ -1,5 +1,5 @@
 /**
- * TOML. The parser tells values; where they stand, the outline tells when somebody asks.
+ * Parses TOML. The parser gives the values; the outline gives their places on demand.
  */
 import * as Either from "effect/Either"
 import { parse as parseDocument, TomlError } from "smol-toml"
@@ -21,7 +21,7 @@ export const parseToml = (text: DocumentText, layer: ConfigLayer): Either.Either
   let offsets: ReadonlyMap<string, number> | undefined
   const offset = (path: Path): number => {
     offsets ??= offsetsIn(text.text)
-    // what has no place of its own is where the thing around it is
+    // a value without a place of its own has that of its container
     for (let length = path.length; length > 0; length -= 1) {
       const found = offsets.get(keyOf(path.slice(0, length)))
       if (found !== undefined) return found
@@ -31,7 +31,7 @@ export const parseToml = (text: DocumentText, layer: ConfigLayer): Either.Either
   return Either.right({ tree: fromPlain(value, layer, offset), duplicates: [] })
 }
 
-/** A table that is written in parts is where its first part is. */
+/** The offsets of keys and tables. A table in several parts has the offset of its first part. */
 const offsetsIn = (text: string): ReadonlyMap<string, number> => {
   const offsets = new Map<string, number>()
   for (const { offset, path } of outline(text)) {
@@ -44,7 +44,7 @@ const offsetsIn = (text: string): ReadonlyMap<string, number> => {
   return offsets
 }
 
-/** The parser's message goes on with the lines around the place, and they may hold a secret. */
+/** Drops the source lines that the parser appends to its message: they may hold a secret. */
 const issueOf = (text: DocumentText, { column, line, message }: TomlError): Issue => {
   const [reason = ""] = message.split("\n")
   const found = reason.replace(/^Invalid TOML document: /, "")

@@ -1,19 +1,19 @@
 /**
- * Where keys and tables of a TOML document stand. For documents that a parser has found to be right: it looks at no more than
- * it needs to find the ends of things.
+ * Finds the places of keys and tables in a TOML document. The document must be valid: only the ends of values are
+ * recognized.
  */
 export interface Item {
   /** `table` and `arrayTable` are headers; `pair` is a key with its value, also within an inline table. */
   readonly kind: "table" | "arrayTable" | "pair"
-  /** From the root. The entries of an array of tables are numbered. */
+  /** The path from the root. Items of an array of tables are numbered. */
   readonly path: ReadonlyArray<string | number>
-  /** Of the header or key. */
+  /** The offset of the header or key. */
   readonly offset: number
-  /** Behind the header, or the value. */
+  /** The offset after the header or value. */
   readonly end: number
-  /** Of the value of a pair. */
+  /** The offset of the value of a pair. */
   readonly value: number
-  /** Whether it stands within an inline table. */
+  /** Whether the item is within an inline table. */
   readonly inline: boolean
 }
 
@@ -28,7 +28,7 @@ export const outline = (text: string): ReadonlyArray<Item> => {
   const skipSpace = () => {
     while (text[at] === " " || text[at] === "\t") at += 1
   }
-  /** Space, line ends and comments. */
+  /** Skips white space, line ends and comments. */
   const skipBlank = () => {
     while (at < text.length) {
       if (/[ \t\r\n]/.test(text[at]!)) at += 1
@@ -52,7 +52,7 @@ export const outline = (text: string): ReadonlyArray<Item> => {
       else at += 1
     }
     at += triple ? 3 : 1
-    // up to two quotes may stand right before the end of a long text
+    // up to two quotes may directly precede the end of a multi-line string
     if (triple) for (let more = 0; more < 2 && text[at] === quote; more += 1) at += 1
     return text.slice(start + 1, at - 1)
   }
@@ -75,7 +75,7 @@ export const outline = (text: string): ReadonlyArray<Item> => {
     return path
   }
 
-  /** The numbered way to a table, where it or one around it is an array of tables. */
+  /** Adds the indices of arrays of tables to the path of a table. */
   const numbered = (path: ReadonlyArray<string>): ReadonlyArray<string | number> => {
     const full: Array<string | number> = []
     for (const step of path) {
@@ -101,7 +101,7 @@ export const outline = (text: string): ReadonlyArray<Item> => {
       const before = at
       value([...path, index])
       skipBlank()
-      // never stand still, whatever this is
+      // always advances, even on invalid text
       if (text[at] === "," || at === before) at += 1
     }
     at += 1
@@ -128,7 +128,7 @@ export const outline = (text: string): ReadonlyArray<Item> => {
     const index = items.length
     value(path)
     const end = start + text.slice(start, at).trimEnd().length
-    // before what is within it
+    // a pair comes before the pairs inside of it
     items.splice(index, 0, { kind: "pair", path, offset, end, value: start, inline })
   }
 

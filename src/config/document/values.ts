@@ -1,5 +1,5 @@
 /**
- * What can be put into the texts of a layer: variables, what editors call some places, and files.
+ * The values of placeholders in a layer: variables, names that editors define, and files.
  */
 import { resolveFrom } from "../layers/resolvePaths.js"
 import type * as ConfigFile from "./configFile.js"
@@ -27,19 +27,19 @@ export const valuesOf = (
   file: (path) => {
     const found = contents.get(resolveFrom(layer.directory, path, surroundings))
     if (found?._tag !== "Found") return { problem: found?._tag === "Problem" ? found.reason : "no file of that name" }
-    // a file that holds a token ends with a line end, which is no part of it
+    // a file with a token usually ends with a line end, which is no part of the token
     const content = found.text.replace(/^\uFEFF/, "").replace(/[\r\n]+$/, "")
     return content === "" ? { problem: "an empty file" } : { content }
   }
 })
 
 export const variableOf = ({ env }: Surroundings, name: string): string | undefined => {
-  // an environment has keys that are no variables, such as "constructor"
+  // the environment object inherits keys that are no variables, such as "constructor"
   const value: unknown = env[name]
   return typeof value === "string" ? value : undefined
 }
 
-/** What editors call these places. */
+/** The names that editors define, such as `workspaceFolder`, with their values. */
 export const knownNames = (
   { home, platform }: Surroundings,
   workspaceFolder: string | undefined

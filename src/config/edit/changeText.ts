@@ -1,5 +1,5 @@
 /**
- * What is to become of a config file: the change as data, the text after it, and the proof that it is that and nothing else.
+ * Applies a change to the text of a config file, and verifies that nothing else changed.
  */
 import { isDeepStrictEqual } from "node:util"
 import * as Either from "effect/Either"
@@ -15,10 +15,10 @@ import { toPlain } from "../document/Tree.js"
 export type Change =
   | { readonly _tag: "Add"; readonly name: string; readonly entry: Readonly<Record<string, unknown>> }
   | { readonly _tag: "Remove"; readonly name: string }
-  /** Of a server that the file does not declare, it says on or off and nothing else. */
+  /** For a server that the file does not declare, adds an entry that only enables or disables it. */
   | { readonly _tag: "Switch"; readonly name: string; readonly enabled: boolean }
 
-/** The way to an object of servers in a document. */
+/** The path of an object of servers in a document. */
 export type MapPath = readonly [string, ...Array<string>]
 
 export interface Refused {
@@ -26,10 +26,10 @@ export interface Refused {
   readonly issues: ReadonlyArray<Issue>
 }
 
-/** The keys that hold servers, the one that holds most likely first. */
+/** The keys that hold servers, the most likely one first. */
 const mapKeys: ReadonlyArray<MapPath> = [["mcp", "servers"], ["mcp"], ["mcpServers"], ["servers"], ["mcp_servers"]]
 
-/** The text with the change made; of a file that is not there, the first one. A byte order mark stays. */
+/** Returns the changed text. Without a text, returns that of a new file. A byte order mark is kept. */
 export const change = (name: string, raw: string | undefined, wanted: Change): Either.Either<string, Refused> =>
   Either.gen(function* () {
     const text = DocumentText.make(name, raw ?? "")
@@ -58,13 +58,13 @@ const cannot = "the way it is written cannot be changed without changing more: d
 
 const refuse = (reason: string): Either.Either<never, Refused> => Either.left({ reason, issues: [] })
 
-/** Only for parsing; nothing is kept of it. */
+/** A layer for parsing only. */
 const nowhere: ConfigLayer = { kind: "file", name: "", directory: "" }
 
 const read = (text: DocumentText.DocumentText, reason: string): Either.Either<unknown, Refused> =>
   Either.mapBoth(parse(text, nowhere), {
     onLeft: (issues) => ({ reason, issues }),
-    // through JSON, so that what a parser adds to its objects does not matter
+    // a round trip through JSON removes what a parser adds to its objects
     onRight: ({ tree }) => plain(toPlain(tree))
   })
 
@@ -74,7 +74,7 @@ const plain = (value: unknown): unknown =>
 const at = (document: unknown, path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((value, key) => (Predicate.isRecord(value) ? value[key] : undefined), document)
 
-/** The objects of servers that are there; nothing where one of them is something else. */
+/** The objects of servers in a document. `undefined` if one of these keys holds something else. */
 const mapsIn = (document: Record<string, unknown>): ReadonlyArray<MapPath> | undefined => {
   const nested = at(document, ["mcp", "servers"])
   const isNested = Predicate.isRecord(nested) && Object.values(nested).every(Predicate.isRecord) && !isEntry(nested)
@@ -111,13 +111,13 @@ const apply = (
   }
 }
 
-/** In the words that are there already. */
+/** The entry with `enabled` or `disabled` set, whichever of the keys it has already. */
 const switched = (entry: unknown, enabled: boolean): unknown => {
   if (!Predicate.isRecord(entry)) return { enabled }
   return "disabled" in entry && !("enabled" in entry) ? { ...entry, disabled: !enabled } : { ...entry, enabled }
 }
 
-/** An object of servers without servers says as much as none. */
+/** Removes empty objects of servers, which mean the same as absent ones. */
 const withoutEmpty = (document: unknown, maps: ReadonlyArray<MapPath>): unknown => {
   const copy = structuredClone(document) as Record<string, unknown>
   for (const [key] of [...maps, ["mcp"] as MapPath]) {

@@ -1,5 +1,5 @@
 /**
- * What can be said of an entry before it is written. Variables are not known then: where a text may stand, they may.
+ * Validates an entry before it is written. Variables are unknown then, and are accepted wherever a text is.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -13,7 +13,7 @@ import { hasPlaceholder } from "../layers/interpolate.js"
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** The entry as it is to be written, or what is wrong with it. */
+/** Returns the entry as it is to be written, or fails with its issues. */
 export const checkedEntry = (name: string, entry: object): Effect.Effect<Entry, InvalidConfig> =>
   Effect.suspend(() => {
     const plain = revealed(entry) as Entry

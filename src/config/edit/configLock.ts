@@ -1,14 +1,14 @@
 /**
- * One at a time, across processes.
+ * A lock by name in the state directory, across processes.
  */
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as FileLock from "../../system/FileLock.js"
 
-/** How long we wait for others. */
+/** How long to wait for the lock. */
 const patience = "10 seconds"
 
-/** Runs while nobody else who keeps his things in the same place runs under the same name. Fails with why it could not. */
+/** Runs an effect under the lock of this name. Fails with the reason if the lock cannot be acquired. */
 export const withLock =
   (stateDir: string, name: string) =>
   <A, R>(effect: Effect.Effect<A, string, R>): Effect.Effect<A, string, R> =>

@@ -1,6 +1,6 @@
 /**
- * Changes of config files: which file, one at a time, with a copy of what was there. What is added is approved by that; a switch
- * leaves an approval as it is.
+ * Edits config files: chooses the file, serializes edits, and keeps a backup. An added server is approved; enabling or
+ * disabling a server leaves its approval as it is.
  */
 import { createHash } from "node:crypto"
 import { basename, dirname, join } from "node:path"
@@ -33,9 +33,9 @@ const maxBytes = 8 * 1024 * 1024
  * @category models
  */
 export interface Where {
-  /** Where a new server is written. Defaults to the project's file if there is one, else the user's own. */
+  /** Where a new server is written. Defaults to the project's file if there is one, otherwise the user's file. */
   readonly scope?: "project" | "global" | undefined
-  /** Exactly this file, relative to `cwd`. Defaults to the one that `scope` names, or the highest that has the server. */
+  /** The file to edit, relative to `cwd`. Defaults to the file of `scope`, or the highest file that declares the server. */
   readonly file?: string | undefined
 }
 
@@ -45,11 +45,11 @@ export interface Where {
  */
 export interface Edited {
   readonly file: string
-  /** Whether the file says something else now. */
+  /** Whether the content of the file changed. */
   readonly changed: boolean
-  /** A copy of what was there, in the state directory; absent if there was nothing. */
+  /** A backup of the previous content, in the state directory. Absent if there was no file. */
   readonly backup?: string | undefined
-  /** Other places that have a word about the server. */
+  /** Other layers that mention the server. */
   readonly alsoIn: ReadonlyArray<string>
 }
 
@@ -98,13 +98,13 @@ export const turn = (
     const snapshot = yield* load(surroundings, {})
     const declared = yield* declaring(surroundings, snapshot, name, options)
     const highest = declarations(snapshot, name).at(-1)?.content.layer.kind
-    // nothing that we write is above these
+    // no file that an edit can write overrides these layers
     if (highest === "inline" || highest === "managed") return yield* cannotChange(snapshot, name)
     const target = yield* ownFile(snapshot, declared ?? targetFor(surroundings, snapshot, options))
     return yield* write(surroundings, target, { _tag: "Switch", name, enabled }, others(snapshot, name, target.file))
   })
 
-/** The file that `add` would write a new server to, and where a project's file has its servers run. */
+/** The file that `add` would write a new server to. For a project's file, also the directory that its servers run in. */
 export const newServerTarget = (surroundings: Surroundings, options: Where) =>
   Effect.gen(function* () {
     const { file, isProject } = targetFor(surroundings, yield* load(surroundings, {}), options)
@@ -113,12 +113,12 @@ export const newServerTarget = (surroundings: Surroundings, options: Where) =>
     return { file, project: { directory: dirname(realPath), runsIn: projectDirectoryOf(realPath) } }
   })
 
-/** A file that is changed. */
+/** A file to edit. */
 export interface Target {
   readonly file: string
-  /** Whether what is in it needs approval. */
+  /** Whether its entries need approval. */
   readonly isProject: boolean
-  /** For a file that is not there yet. */
+  /** The permissions of the file if it is created. */
   readonly mode: number
 }
 
@@ -129,7 +129,7 @@ export const asTarget = ({ kind, name }: Pick<ConfigLayer.ConfigLayer, "kind" | 
   return { file: name, isProject, mode: isProject ? 0o644 : 0o600 }
 }
 
-/** Where a server is written that is not written anywhere yet. */
+/** The file for a server that no file declares yet. */
 export const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { file, scope }: Where): Target => {
   if (file !== undefined)
     return asTarget(reads.find(({ layer }) => layer.name === file)?.layer ?? { kind: "file", name: file })
@@ -144,7 +144,7 @@ export const targetFor = (surroundings: Surroundings, { reads }: Snapshot, { fil
   return asTarget(present("global") ?? { kind: "global", name: globalFiles(surroundings)[0]! })
 }
 
-/** What is behind a link out of the project is not read, and not written. */
+/** Rejects a link that leads out of the project: such a file is neither read nor written. */
 const ownFile = ({ workspace }: Snapshot, target: Target): Effect.Effect<Target, EditRefused> =>
   Effect.flatMap(ConfigFile.realPath(target.file), (file) =>
     !target.isProject || isWithin(workspace.directory, file)
@@ -156,7 +156,7 @@ const ownFile = ({ workspace }: Snapshot, target: Target): Effect.Effect<Target,
         })
   )
 
-/** The layers that have a word about a server: those that count, or if none does, those that nobody has approved of. */
+/** The layers that mention a server: those that are in effect, or, if there are none, those that are not approved. */
 export const declarations = ({ judged }: Snapshot, name: string) => {
   const all = judged.filter(({ content }) => content.servers.has(name))
   const trusted = all.filter(({ content, isTrusted }) => !ConfigLayer.needsTrust(content.layer) || isTrusted(name))
@@ -168,7 +168,7 @@ const others = (snapshot: Snapshot, name: string, file: string): ReadonlyArray<s
     .map(({ content }) => content.layer.name)
     .filter((other) => other !== file)
 
-/** The highest file that has a word about a server, or the one that was asked for; none if it is not in our hands. */
+/** The highest file that mentions a server, or the requested file. `undefined` if no editable file mentions it. */
 const declaring = (
   surroundings: Surroundings,
   snapshot: Snapshot,
@@ -181,15 +181,15 @@ const declaring = (
       : targetFor(surroundings, snapshot, options).file
   const found = declarations(snapshot, name)
   if (found.length > 0) {
-    // who names a file means what is in it, approved of or not
+    // an explicit file is searched whether or not its entries are approved
     const all = asked === undefined ? found : snapshot.judged.filter(({ content }) => content.servers.has(name))
     const layer = all
       .map(({ content }) => content.layer)
       .findLast(({ kind, name }) => editable.includes(kind) && (asked === undefined || name === asked))
-    // a project's file that was also named explicitly is still a project's file
+    // a project file that is also named with `--config` still counts as a project file
     return Effect.succeed(layer && asTarget(snapshot.reads.find((read) => read.layer.name === layer.name)!.layer))
   }
-  // it may be in one that cannot be read
+  // the server may be declared in a file that cannot be read
   const [broken] = snapshot.broken
   if (broken !== undefined) {
     const [file, issues] = broken
@@ -213,7 +213,7 @@ const notIn = (snapshot: Snapshot, name: string, file: string): EditRefused => {
   return new EditRefused({ file, reason: `it has no server "${name}"; that is in ${places.join(", ")}`, issues: [] })
 }
 
-/** How often somebody else may change the file while we do. */
+/** How many times an edit is retried if the file changes concurrently. */
 const maxAttempts = 5
 
 export const write = (
@@ -221,7 +221,7 @@ export const write = (
   target: Target,
   wanted: Change,
   alsoIn: ReadonlyArray<string>,
-  /** Whether the change approves of what it writes into a project's file. Defaults to true. */
+  /** Whether the change approves the entry that it writes into a project's file. Defaults to true. */
   approves = true
 ): Effect.Effect<Edited, EditRefused> =>
   Effect.gen(function* () {
@@ -236,7 +236,7 @@ export const write = (
     const attempt = Effect.gen(function* () {
       const before = yield* readNow
       const isUnapproved = approves && target.isProject && wanted._tag !== "Remove" && (yield* isPending(before))
-      // to switch a server of one's own is not to approve of what a project makes of it
+      // switching the user's own server must not approve what the project changes about it
       if (isUnapproved && alsoIn.length > 0)
         return yield* refuse(`it says something about "${wanted.name}" that is not approved: trust it first`)
       const after = yield* Effect.mapError(
@@ -245,15 +245,15 @@ export const write = (
       )
       const backup = before === undefined || after === before ? undefined : join(stateDir, "backups", backupName(file))
       if (backup !== undefined) yield* Effect.mapError(replace(backup, before!, { durable: true }), notKept)
-      // an editor may have saved it in the meantime
+      // an editor may have saved the file in the meantime
       if ((yield* readNow) !== before) return undefined
       if (after !== before) yield* Effect.mapError(ConfigFile.write(file, after, target.mode), notWritten)
-      // a switch says nothing of what the server is
+      // enabling or disabling does not approve the rest of the entry
       if (approves && target.isProject && !isUnapproved)
         yield* Effect.mapError(approve(surroundings, target, file, after, wanted), notApproved)
       return { file: target.file, changed: after !== before, alsoIn, ...defined({ backup }) }
     })
-    /** Whether what the file says of the server now is not approved. */
+    /** Whether the current entry of the server in the file is not approved. */
     const isPending = (before: string | undefined) =>
       Effect.gen(function* () {
         const { name } = wanted
@@ -285,7 +285,7 @@ export const write = (
 const backupName = (file: string): string =>
   `${createHash("sha256").update(file).digest("hex").slice(0, 12)}-${basename(file)}`
 
-/** What a text says as a project's file, and where a server of it runs. */
+/** Parses a text as a project's file, and finds the directory that one of its servers runs in. */
 const projectContent = (
   surroundings: Surroundings,
   { file }: Target,
@@ -302,7 +302,7 @@ const projectContent = (
     )
   })
 
-/** Approves of the server as it was written, and of nothing else in the file. */
+/** Approves the server as it was written, and nothing else in the file. */
 const approve = (
   surroundings: Surroundings,
   target: Target,

@@ -1,19 +1,19 @@
 /**
- * Changes in JSON and JSONC that touch nothing else: comments, order, spacing and line ends stay as they are, and taking away
- * what was added gives back what was there, byte for byte.
+ * Edits JSON and JSONC without touching the rest: comments, order, spacing and line ends stay. Removing what was added
+ * restores the previous text byte for byte.
  */
 import { createScanner, findNodeAtLocation, getNodeValue, type Node, parseTree, type SyntaxKind } from "jsonc-parser"
 import type { Change, MapPath } from "./changeText.js"
 import { jsonOptions } from "../document/parseJson.js"
 
-/** The text after it; nothing where that cannot be done. */
+/** Returns the changed text. `undefined` if the change is not possible. */
 export const editJson = (
-  /** Absent for a file that is not there. */
+  /** Absent for a file that does not exist. */
   given: string | undefined,
   change: Change,
-  /** The objects that have this server. */
+  /** The objects that contain this server. */
   holding: ReadonlyArray<MapPath>,
-  /** The object for a new one, which may not be there. */
+  /** The object for a new server. It may not exist yet. */
   target: MapPath
 ): string | undefined => {
   const text = given ?? ""
@@ -21,7 +21,7 @@ export const editJson = (
     if (change._tag === "Remove") return undefined
     const entry = change._tag === "Add" ? change.entry : { enabled: change.enabled }
     const document = fresh(text, target, change.name, entry)
-    // the empty line before it tells later what was there: a file with nothing in it
+    // the empty line before the document lets a later removal restore the empty file
     return given === undefined ? document : text + eolOf(text) + document
   }
   switch (change._tag) {
@@ -39,14 +39,14 @@ export const editJson = (
   }
 }
 
-/** A whole document with one server in it. */
+/** A new document with one server. */
 const fresh = (text: string, target: MapPath, name: string, entry: unknown): string => {
   const document = target.reduceRight<unknown>((value, key) => ({ [key]: value }), { [name]: entry })
   const eol = eolOf(text)
   return JSON.stringify(document, null, 2).replaceAll("\n", eol) + eol
 }
 
-/** What was there before, if all of the document came with this server. */
+/** The text before the document was added, if the whole document was added with this server. */
 const emptied = (text: string, [path]: ReadonlyArray<MapPath>, name: string): string | undefined => {
   const [, blank, eol, document] = /^(\s*?)(\r?\n)(\{[^]*)$/.exec(text) ?? []
   if (path === undefined || blank === undefined || eol !== eolOf(text)) return undefined
@@ -64,7 +64,7 @@ const add = (text: string, target: MapPath, name: string, entry: object): string
   if (map !== undefined) return map.type === "object" ? insert(text, map, name, entry, false) : undefined
   const around = nodeAt(text, target.slice(0, -1))
   if (around?.type !== "object") return undefined
-  // a space too many tells later that the object came with what is in it
+  // the extra space lets a later removal see that the object was added with its content
   return insert(text, around, target.at(-1)!, { [name]: entry }, true)
 }
 
@@ -88,7 +88,7 @@ const turn = (text: string, path: ReadonlyArray<string>, enabled: boolean): stri
   return insert(text, entry, "enabled", enabled, false)
 }
 
-// --- putting in -----------------------------------------------------------------------------------------------------
+// --- insert ---------------------------------------------------------------------------------------------------------
 
 const insert = (text: string, object: Node, key: string, value: unknown, apart: boolean): string => {
   const children = object.children ?? []
@@ -121,7 +121,7 @@ const insertFirst = (text: string, object: Node, key: string, value: unknown, ap
   const indent = outer + unitOf(text)
   const property = written(key, value, { text, indent })
   if (inner === "" && !apart && apartness(text, object.parent) !== "none") {
-    // what would otherwise look as if the object had come with it
+    // keeps the mark that `apartness` reads, which the insertion would otherwise change
     const space = apartness(text, object.parent) === "space" ? " " : ""
     return replace(text, start, end, space + property)
   }
@@ -135,7 +135,7 @@ const insertFirst = (text: string, object: Node, key: string, value: unknown, ap
   return replace(text, anchor, anchor, (isLong ? lineBreak(text, indent, apart) : apart ? "  " : " ") + property)
 }
 
-/** In one line, or with the lines of an object indented like what is around it. */
+/** Renders a property on one line, or on several lines indented like the surrounding object. */
 const written = (
   key: string,
   value: unknown,
@@ -149,7 +149,7 @@ const written = (
   return `${JSON.stringify(key)}: ${lines.join(eolOf(style.text) + style.indent)}`
 }
 
-// --- taking out -----------------------------------------------------------------------------------------------------
+// --- remove ---------------------------------------------------------------------------------------------------------
 
 const cut = (text: string, object: Node, property: Node, apart: boolean): string => {
   const siblings = object.children ?? []
@@ -160,32 +160,32 @@ const cut = (text: string, object: Node, property: Node, apart: boolean): string
   const end = property.offset + property.length
   const comma = commaBehind(text, end)
   const behind = comma === undefined ? end : comma + 1
-  // a comment on its line is about it
+  // a comment on the same line belongs to the property
   const to = startsLine(text, property.offset) && !apart ? behindComments(text, behind) : behind
   const start = previous === undefined ? object.offset + 1 : previous.offset + previous.length
   const space = beginning(text, property.offset, apart)
-  // what follows must not become part of a comment before it
+  // the text after it must not become part of a line comment before it
   const from = isCommentEnd(text, start, space) && !/^\r?\n/.test(text.slice(to, to + 2)) ? property.offset : space
   if (comma !== undefined || previous === undefined) return replace(text, from, to, "")
   const separator = commaBehind(text, start)!
   return text.slice(0, separator) + text.slice(separator + 1, from) + text.slice(to)
 }
 
-/** Whether nothing but line ends is around it, as where it was put into an object that was empty. */
+/** Whether the property is surrounded by line ends only, as after an insertion into an empty object. */
 const isAlone = (text: string, object: Node, property: Node): boolean => {
   const before = text.slice(object.offset + 1, property.offset)
   const after = text.slice(property.offset + property.length, object.offset + object.length - 1)
   return [before, after].every((space) => space.trim() === "" && space.includes("\n"))
 }
 
-/** Whether the object was put in together with the one thing in it: see `add`. */
+/** Whether the object was inserted together with its only property: see `add`. */
 const cameWith = (text: string, object: Node, property: Node): boolean => {
   const apart = apartness(text, object.parent)
   const isTight = property.offset === object.offset + 1 && property.length === object.length - 2
   return apart !== "none" && (isAlone(text, object, property) || (apart === "space" && isTight))
 }
 
-/** Whether there is an empty line or a second space before it. */
+/** Whether an empty line or a second space is before the property. */
 const apartness = (text: string, node: Node | undefined): "line" | "space" | "none" => {
   if (node?.type !== "property") return "none"
   const before = text.slice(Math.max(0, node.offset - 200), node.offset)
@@ -193,13 +193,13 @@ const apartness = (text: string, node: Node | undefined): "line" | "space" | "no
   return /\S {2}$/.test(before) ? "space" : "none"
 }
 
-/** Where the space before it begins, with the end of the line before if it starts a line. */
+/** Where the white space before an offset begins, including the end of the previous line if the offset starts a line. */
 const beginning = (text: string, offset: number, apart: boolean): number => {
   const line = lineBefore(text, offset)
   return apart && line < offset && text[line] !== " " ? lineBefore(text, line) : line
 }
 
-/** Back over spaces and at most one line end. */
+/** Moves back over spaces and at most one line end. */
 const lineBefore = (text: string, offset: number): number => {
   let at = offset
   while (text[at - 1] === " " || text[at - 1] === "\t") at -= 1
@@ -207,7 +207,7 @@ const lineBefore = (text: string, offset: number): number => {
   return text[at - 2] === "\r" ? at - 2 : at - 1
 }
 
-/** Whether a comment that lasts to the end of its line ends here. */
+/** Whether a line comment ends at `at`. */
 const isCommentEnd = (text: string, start: number, at: number): boolean => {
   const scanner = createScanner(text, false)
   scanner.setPosition(start)
@@ -217,7 +217,7 @@ const isCommentEnd = (text: string, start: number, at: number): boolean => {
   return false
 }
 
-// --- how it is written ----------------------------------------------------------------------------------------------
+// --- format ---------------------------------------------------------------------------------------------------------
 
 const replace = (text: string, from: number, to: number, by: string): string =>
   text.slice(0, from) + by + text.slice(to)
@@ -226,7 +226,7 @@ const slice = (text: string, { length, offset }: Node): string => text.slice(off
 
 const eolOf = (text: string): string => (text.includes("\r\n") ? "\r\n" : "\n")
 
-/** What one level is indented by. */
+/** The indentation of one level. */
 const unitOf = (text: string): string => /\n([ \t]+)(?=["/])/.exec(text)?.[1] ?? "  "
 
 const lineBreak = (text: string, indent: string, apart: boolean): string => eolOf(text).repeat(apart ? 2 : 1) + indent
@@ -239,7 +239,7 @@ const startsLine = (text: string, offset: number): boolean =>
 
 const isCompact = (text: string, object: Node): boolean => !/[:,]\s/.test(slice(text, object))
 
-/** The parser's own names for these are gone when it is compiled. */
+/** The parser's `const enum` does not exist at run time. */
 const kinds = {
   comma: 5 as SyntaxKind.CommaToken,
   lineComment: 12 as SyntaxKind.LineCommentTrivia,
@@ -247,14 +247,14 @@ const kinds = {
   space: 15 as SyntaxKind.Trivia
 }
 
-/** The comma that comes next, if nothing but space and comments comes before it. */
+/** The offset of the next comma, if only white space and comments are before it. */
 const commaBehind = (text: string, offset: number): number | undefined => {
   const scanner = createScanner(text, true)
   scanner.setPosition(offset)
   return scanner.scan() === kinds.comma ? scanner.getTokenOffset() : undefined
 }
 
-/** Behind the comments on the rest of the line. */
+/** The offset after the comments on the rest of the line. */
 const behindComments = (text: string, offset: number): number => {
   const scanner = createScanner(text, false)
   scanner.setPosition(offset)

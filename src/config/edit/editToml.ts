@@ -1,11 +1,11 @@
 /**
- * Changes in TOML, line by line. What is written in a way that this does not know is left alone: the change is refused.
+ * Edits TOML line by line. An entry in a form that this code does not support is not changed: the edit is rejected.
  */
 import { stringify } from "smol-toml"
 import type { Change, MapPath } from "./changeText.js"
 import { type Item, outline } from "../document/tomlOutline.js"
 
-/** The text after it; nothing where that cannot be done. */
+/** Returns the changed text. `undefined` if the change is not possible. */
 export const editToml = (
   given: string | undefined,
   change: Change,
@@ -27,7 +27,7 @@ export const editToml = (
 
 const eolOf = (text: string): string => (text.includes("\r\n") ? "\r\n" : "\n")
 
-/** At the end, after an empty line. A file without a line end at its end stays one. Into an inline table, if that is it. */
+/** Appends an entry after an empty line, or inserts it into an inline table. A file without a final line end stays so. */
 const append = (text: string, target: MapPath, name: string, entry: object): string | undefined => {
   const items = outline(text)
   const map = items.find((item) => item.kind === "pair" && item.path.length === target.length && within(target, item))
@@ -42,11 +42,11 @@ const append = (text: string, target: MapPath, name: string, entry: object): str
 const within = (path: ReadonlyArray<string>, { path: other }: Item): boolean =>
   path.every((step, index) => other[index] === step)
 
-/** The lines of all its tables and keys, each from its start to the end of the last line that belongs to it. */
+/** Removes the lines of all tables and keys of the path, each from its start to the last line that belongs to it. */
 const remove = (text: string, path: ReadonlyArray<string>): string | undefined => {
   const all = outline(text)
   const part = all.find((item) => item.inline && within(path, item) && around(all, item).path.length < path.length)
-  // of an entry in dotted keys, one after the other
+  // an entry with dotted keys is removed key by key
   if (part !== undefined) {
     const left = outOfInline(text, all, part)
     return left !== undefined && outline(left).some((item) => within(path, item)) ? remove(left, path) : left
@@ -56,7 +56,7 @@ const remove = (text: string, path: ReadonlyArray<string>): string | undefined =
     if (!within(path, item)) return []
     if (item.kind === "pair") {
       const header = items.slice(0, index).findLast(({ kind }) => kind !== "pair")
-      // those of a table that goes as a whole go with it
+      // the pairs of a removed table are removed with it
       return header !== undefined && within(path, header)
         ? []
         : [[lineStart(text, item.offset), lineEnd(text, item.end)]]
@@ -72,7 +72,7 @@ const remove = (text: string, path: ReadonlyArray<string>): string | undefined =
   )
 }
 
-/** Tables that follow each other go as one. */
+/** Joins ranges with only white space between them. */
 const joined = (text: string, ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
   const all: Array<Range> = []
   for (const [from, to] of ranges) {
@@ -93,7 +93,7 @@ const lineEnd = (text: string, offset: number): number => {
   return end === -1 ? text.length : end + 1
 }
 
-/** With the empty line before it; at an end without line end, also with the end of the line before that. */
+/** Extends a range by the empty line before it; at the end of a text without final line end, by one more line end. */
 const withBlank = (text: string, from: number, to: number): number => {
   const before = text.slice(0, from)
   const isOpenEnd = to === text.length && !text.endsWith("\n")
@@ -117,7 +117,7 @@ const turn = (text: string, path: ReadonlyArray<string>, enabled: boolean): stri
 
 const root: Item = { kind: "table", path: [], offset: 0, end: 0, value: 0, inline: false }
 
-/** What an item stands in: an inline table, or the table under whose header it is. */
+/** The item that contains an item: an inline table, or the table under whose header it is. */
 const around = (items: ReadonlyArray<Item>, item: Item): Item => {
   const before = items.slice(0, items.indexOf(item))
   return (
@@ -127,7 +127,7 @@ const around = (items: ReadonlyArray<Item>, item: Item): Item => {
   )
 }
 
-/** An entry that is written as `a.command = …` goes on the same way. */
+/** Adds a key to an entry in dotted keys (`a.command = …`), in the same form. */
 const behindDotted = (
   text: string,
   items: ReadonlyArray<Item>,
@@ -147,7 +147,7 @@ const behindDotted = (
 const replaceAt = (text: string, from: number, to: number, by: string): string =>
   text.slice(0, from) + by + text.slice(to)
 
-/** On a line of its own, indented like the one before. */
+/** Inserts a line after an item, with the same indentation. */
 const behindLine = (text: string, last: Item, line: string): string => {
   const at = lineEnd(text, last.end)
   const indented = text.slice(lineStart(text, last.offset), last.offset) + line
@@ -162,7 +162,7 @@ const intoTable = (text: string, items: ReadonlyArray<Item>, header: Item, enabl
   return behindLine(text, last, pairText(["enabled"], enabled))
 }
 
-/** What stands in an inline table, not what stands in that. */
+/** The direct children of an inline table. */
 const inside = (items: ReadonlyArray<Item>, table: Item): ReadonlyArray<Item> =>
   items.filter((item) => item.inline && around(items, item) === table)
 
@@ -180,8 +180,8 @@ const intoInline = (
 }
 
 /**
- * With the comma before it, or behind it if it is the first. Comments are not taken along, nor left to a neighbour: where that
- * would happen, nothing is done.
+ * Removes an item with the comma before it, or after it if it is the first. `undefined` if a comment would be removed or
+ * would then belong to a neighbour.
  */
 const outOfInline = (text: string, items: ReadonlyArray<Item>, item: Item): string | undefined => {
   const table = around(items, item)
@@ -195,7 +195,7 @@ const outOfInline = (text: string, items: ReadonlyArray<Item>, item: Item): stri
     return before.includes("#") || isRemarked ? undefined : replaceAt(text, from, item.end, "")
   }
   const behind = text.slice(item.end, next?.offset ?? table.end - 1)
-  // as it was put into one that was empty
+  // reverts an insertion into an empty inline table
   if (before === " " && /^ [^,#]*(?:#|$)/.test(behind)) return replaceAt(text, from, item.end + 1, "")
   if (behind.includes("#")) return undefined
   if (next !== undefined) return replaceAt(text, item.offset, next.offset, "")
@@ -205,7 +205,7 @@ const outOfInline = (text: string, items: ReadonlyArray<Item>, item: Item): stri
 const pairText = (key: ReadonlyArray<string>, value: unknown): string =>
   `${key.map((word) => (/^[\w-]+$/.test(word) ? word : JSON.stringify(word))).join(".")} = ${inlineText(value)}`
 
-/** In one line. What has no such form in TOML is found out when it is read again. */
+/** Renders a value on one line. A value that TOML cannot represent is rejected when the result is parsed again. */
 const inlineText = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(inlineText).join(", ")}]`
   if (typeof value !== "object" || value === null) return JSON.stringify(value)

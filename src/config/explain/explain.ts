@@ -1,5 +1,5 @@
 /**
- * Where each value of the configuration comes from, without showing what is secret.
+ * Explains where each value of the configuration comes from, without showing secrets.
  */
 import type { InvalidConfig } from "../../domain/Errors.js"
 import type { Issue } from "../../domain/Issue.js"
@@ -11,13 +11,13 @@ import { isSwitchedOff } from "../layers/resolveEntries.js"
 import * as Tree from "../document/Tree.js"
 
 /**
- * A value, as it is written where it comes from: variables are not put in, secrets are hidden.
+ * A value as it is written in its layer: variables are not interpolated, secrets are hidden.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ExplainedValue {
-  /** Within the server's entry, in our spelling. */
+  /** The path within the server's entry, in the converted spelling. */
   readonly path: Issue["path"]
   readonly value: string | number | boolean | null
   readonly layer: LayerKind
@@ -32,10 +32,10 @@ export interface ExplainedValue {
  */
 export interface ExplainedServer {
   readonly name: string
-  /** `untrusted` is a server that nobody has approved of, `invalid` one whose entry is wrong. */
+  /** `untrusted`: the server is not approved. `invalid`: its entry is invalid. */
   readonly state: "enabled" | "disabled" | "untrusted" | "invalid"
   readonly values: ReadonlyArray<ExplainedValue>
-  /** What is wrong with it. */
+  /** The issues of its entry. */
   readonly issues: ReadonlyArray<Issue>
 }
 

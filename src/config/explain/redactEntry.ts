@@ -1,5 +1,5 @@
 /**
- * Which values of an entry may be shown, by the key under which they stand. What is misplaced may be a secret.
+ * Decides by key which values of an entry are shown. An unexpected value may be a secret.
  */
 import * as Secrets from "../../domain/Secrets.js"
 import { hidden } from "./redactParts.js"
@@ -8,10 +8,10 @@ import * as Tree from "../document/Tree.js"
 
 type Shown = string | number | boolean | null
 
-/** How each value of an entry is shown. What is a secret in one place is hidden in all others, too. */
+/** Returns how each value of an entry is shown. A secret value is hidden wherever it occurs in the entry. */
 export const redactEntry = (entry: Tree.Tree): ShowValue => shownBy(entry, Secrets.scrub(literalSecrets(entry)))
 
-/** The same without the latter: an entry cannot hide what it says by using the same word as a secret. */
+/** Returns how each value is shown for review, by its own place only: an entry cannot hide a text by repeating it as a secret. */
 export const redactReviewedEntry = (entry: Tree.Tree): ShowValue => shownBy(entry, (text) => text)
 
 type ShowValue = (path: Tree.Path, leaf: Tree.Tree) => Shown
@@ -28,7 +28,7 @@ const shownBy = (entry: Tree.Tree, scrub: (text: string) => string): ShowValue =
   }
 }
 
-/** The same for what applies to all servers. */
+/** Shows a value of the settings for all servers. */
 export const showSetting = (path: Tree.Path, leaf: Tree.Tree): Shown => {
   const value = simple(path, leaf)
   if (value !== undefined) return value
@@ -41,13 +41,13 @@ export const showSetting = (path: Tree.Path, leaf: Tree.Tree): Shown => {
 const textOf = (tree: Tree.Tree | undefined): string | undefined =>
   tree?._tag === "Leaf" && typeof tree.value === "string" ? tree.value : undefined
 
-/** What needs no look at its text. */
+/** Shows values that need no check of their text. */
 const simple = (path: Tree.Path, leaf: Tree.Tree): Shown | undefined => {
   if (leaf._tag === "List") return "[]"
   if (leaf._tag === "Branch") return "{}"
   const { value } = leaf
   if (value === null || typeof value === "boolean") return value
-  // a number elsewhere may be somebody's PIN
+  // any other number may be a PIN
   return typeof value === "number" && isMeasure(path) ? value : undefined
 }
 
@@ -100,7 +100,7 @@ const entryText = (path: Tree.Path, text: string, argumentBefore: (index: number
   }
 }
 
-/** Everything in an entry that is secret by where it stands: it is hidden wherever else it was written, too. */
+/** The values of an entry that are secret by their key. They are hidden wherever else they occur. */
 const literalSecrets = (entry: Tree.Tree): Secrets.Secrets => {
   const texts = (...path: Tree.Path) => {
     const found = Tree.find(entry, path)
@@ -112,6 +112,6 @@ const literalSecrets = (entry: Tree.Tree): Secrets.Secrets => {
     ...Secrets.ofArguments(texts("args")),
     ...[...texts("url"), ...texts("oauth")].flatMap((text) => [...Secrets.ofUrl(text)])
   ]
-  // where a secret is to be had is none
+  // a text with placeholders only names where a secret comes from, and is no secret
   return Secrets.make(all.filter((text) => namesOnly(Secrets.reveal(text)).includes(hidden)))
 }

@@ -1,36 +1,36 @@
 /**
- * The parts of paths and addresses that are certainly no secret, and the others hidden. A character of the range that nobody
- * uses stands for something that will be put in.
+ * Shows the parts of paths and URLs that are certainly no secret, and hides the others. A character of the private use area
+ * stands for each placeholder.
  */
 import { isMadeOfWords, looksLikeName } from "../../domain/internal/looksLikeName.js"
 
 export const hidden = "[redacted]"
 
-/** Stands for a name that does not look like one. */
+/** Replaces a name that does not look like one. */
 export const notShown = "(not shown)"
 
 export const isHidden = (shown: unknown): boolean =>
   typeof shown === "string" && (shown.includes(hidden) || shown.includes(notShown))
 
-/** Names that editors know, beside variables. */
+/** Names that editors define, beside variables. */
 const editorName = /^(?:workspaceFolder(?:Basename)?|userHome|pathSeparator|\/)$/
 
-/** The name of a variable, if it looks like one: in capitals, or in several words. A token pasted there does not. */
+/** The name of a variable if it looks like one: in capitals, or in several words. A pasted token does not. */
 export const variableName = (name: string): string => {
   const isName = /^[A-Z_][A-Z\d_]*$/.test(name) || /^[a-z]+(?:_[a-z\d]+)+$/.test(name)
   return editorName.test(name) || (isName && looksLikeName(name)) ? name : notShown
 }
 
-/** One that stands for something else. */
+/** A mark that stands for a placeholder. */
 export const anyMark = /[\uE000-\uF8FF]/
 
-/** Only what will be put in; with any other word beside it, it is hidden. */
+/** Shows a text that consists of placeholders only; with any other word beside them, it is hidden. */
 export const namesOf = (marked: string): string => {
   const isOnlyNames = anyMark.test(marked) && /^(?:bearer|basic|token)?\s*[\uE000-\uF8FF]+$/i.test(marked.trim())
   return isOnlyNames ? marked : hidden
 }
 
-/** Ordinary words. */
+/** Whether a text consists of ordinary words. */
 export const isPlain = (text: string): boolean =>
   /^[\w.$*@+~ \uE000-\uF8FF-]{1,64}$/.test(text) && text.trim() === text && isMadeOfWords(text)
 
@@ -49,7 +49,7 @@ const urlParts = /^(https?|wss?|file):\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*
 
 export const isUrl = (text: string): boolean => urlParts.test(text)
 
-/** Whatever is no ordinary word is hidden: some servers are given their key in the path, some in the name of the host. */
+/** Shows a URL and hides everything that is no ordinary word: some servers take their key in the path or the host name. */
 export const urlOf = (text: string): string => {
   const [, scheme = "", authority = "", rest = "", query, fragment] = urlParts.exec(text) ?? []
   const at = authority.lastIndexOf("@")

@@ -1,17 +1,17 @@
 /**
- * What of a text may be shown: the parts that are certainly no secret. Everything else is hidden, also where somebody would
- * have liked to see it: the place of the value is told, and there it is.
+ * Shows the parts of a text that are certainly no secret. Everything else is hidden, even if it would be useful: the place
+ * of the value is shown, and a person can read it there.
  */
 import { isMadeOfWords } from "../../domain/internal/looksLikeName.js"
 import * as Secrets from "../../domain/Secrets.js"
 import { type Placeholder, replace } from "../layers/interpolate.js"
 import { anyMark, hidden, isPath, isPlain, isUrl, namesOf, pathOf, urlOf, variableName } from "./redactParts.js"
 
-// Placeholders are taken out before a text is looked at and put back afterwards: one character of a range that nobody uses
-// stands for each.
+// Placeholders are replaced before a text is checked and restored afterwards: one character of the private use area stands
+// for each.
 const firstMark = 0xe000
 
-/** The text as `show` leaves it, with the names of what is to be put in, and without what they fall back to. */
+/** Applies `show` to the text, and restores the names of placeholders without their defaults. */
 const around = (text: string, show: (text: string) => string): string => {
   if (anyMark.test(text)) return hidden
   const all: Array<string> = []
@@ -36,13 +36,13 @@ const written = (placeholder: Placeholder): string => {
   }
 }
 
-/** Only the names of what is to be put in; with any other word beside them, it is hidden. */
+/** Shows a text that consists of placeholders only; with any other word beside them, it is hidden. */
 export const namesOnly = (text: string): string => around(text, namesOf)
 
-/** A text that is one of some, or only names. */
+/** Shows a text that matches the pattern, or that consists of placeholders only. */
 export const oneOf = (allowed: RegExp) => (text: string) => (allowed.test(text) ? text : namesOnly(text))
 
-/** A program: a word, or the path to it. What somebody wrote behind it, in the same text, are arguments. */
+/** Shows a program: a word, or its path. Further words in the same text are arguments. */
 export const program = (text: string): string =>
   around(text, (marked) => {
     if (isPath(marked)) return pathOf(marked)
@@ -50,7 +50,7 @@ export const program = (text: string): string =>
     return (isPlain(first) ? first : isPath(first) ? pathOf(first) : hidden) + (rest.length > 0 ? ` ${hidden}` : "")
   })
 
-/** A file or directory, or the address of one. A word alone may be anything. */
+/** Shows a file, a directory, or the URL of one. A single word may be anything, and is hidden. */
 export const path = (text: string): string =>
   around(text, (marked) =>
     isUrl(marked) ? urlOf(marked) : isPath(marked) || /[\\/]/.test(marked) ? pathOf(marked) : namesOf(marked)
@@ -59,14 +59,14 @@ export const path = (text: string): string =>
 export const address = (text: string): string =>
   around(text, (marked) => (isUrl(marked) ? urlOf(marked) : namesOf(marked)))
 
-/** One argument, and the one before it. */
+/** Shows one argument, given the one before it. */
 export const argument = (text: string, before: string | undefined): string =>
   around(text, (marked) => argumentOf(marked, before))
 
-/** Words that launchers take, and that say nothing. */
+/** Subcommands of launchers, which are no secret. */
 const subcommands = /^(?:run|exec|start|serve|server|stdio|http|sse|mcp|tool|dlx|x|dev|latest)$/
 
-/** A package of a scope, or one whose name says what it is for; perhaps with a version. */
+/** Whether a text is a scoped package, or one whose name says its purpose, with an optional version. */
 const isPackage = (text: string): boolean =>
   /^@[a-z\d][\w.-]*\/[\w.-]+(?:@[\w.^~-]+)?$/.test(text) || /(?:^|[^a-z])(?:mcp|server)s?(?:[^a-z]|$)/.test(text)
 
@@ -75,7 +75,7 @@ const argumentOf = (text: string, before: string | undefined): string => {
   if (previous !== undefined && Secrets.isSensitiveFlag(previous)) return namesOf(text)
   const [, dashes = "", flag, value] = /^(--?)([A-Za-z][\w.-]*)(?:=(.*))?$/s.exec(text) ?? []
   if (flag !== undefined) {
-    // one that is short and has more behind it holds its value
+    // a short flag with more characters holds its value
     const isFlag = dashes === "--" ? isPlain(flag) : /^(?:[A-Za-z]{1,2}|jar)$/.test(flag)
     if (!isFlag) return hidden
     if (value === undefined) return text

@@ -1,5 +1,5 @@
 /**
- * The servers of other clients, as entries of ours. Nothing is written, least of all where they were found.
+ * Reads the servers of other clients as entries. Nothing is written, and the clients' files are never changed.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -31,18 +31,18 @@ import * as Tree from "../document/Tree.js"
 const maxBytes = 64 * 1024 * 1024
 
 /**
- * A server of another client, as an entry of ours.
+ * A server of another client, converted to an entry.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ImportedServer {
   readonly name: string
-  /** As it stands in the file of its owner. Values that may be secret are redacted, so that it can be shown. */
+  /** The entry for the file of its owner. Values that may be secret are redacted, so that it can be shown. */
   readonly entry: ServerConfig.Input
-  /** The same for a file elsewhere: relative paths are absolute. */
+  /** The entry for a file elsewhere: relative paths are made absolute. */
   readonly movedEntry: ServerConfig.Input
-  /** The files that declare it, the one that wins last. */
+  /** The files that declare it. The last one wins. */
   readonly from: ReadonlyArray<string>
   /**
    * - `user`: one of the user's own files
@@ -53,13 +53,13 @@ export interface ImportedServer {
   /** The directory of the project; absent for `user`. */
   readonly project?: string | undefined
   /**
-   * What `movedEntry` would do, as `review` shows it, for the person who decides whether it may. Redacted, because command lines
-   * are in it in full.
+   * What `movedEntry` would do, as `review` shows it, for the user who decides about it. Redacted, because it holds full
+   * command lines.
    */
   readonly parts: Redacted.Redacted<ReadonlyArray<{ readonly label: string; readonly text: string }>>
-  /** Whether it holds values that may be secret, in plain text. */
+  /** Whether it holds plain-text values that may be secret. */
   readonly hasSecrets: boolean
-  /** Why it cannot work as things are: questions that only an editor can ask, variables that are not set. */
+  /** Why it cannot work now: inputs that only an editor can ask for, variables that are not set. */
   readonly issues: ReadonlyArray<Issue>
 }
 
@@ -71,19 +71,19 @@ export interface ImportedServer {
  */
 export interface Imported {
   readonly client: Client
-  /** The files that were found, the one that wins last. */
+  /** The files that exist. The last one wins. */
   readonly files: ReadonlyArray<{ readonly file: string; readonly servers: ReadonlyArray<string> }>
-  /** Servers that can be added, with `addImported`. */
+  /** Servers that `addImported` can add. */
   readonly servers: ReadonlyArray<ImportedServer>
-  /** Servers that cannot, and why. */
+  /** Servers that cannot be added, with the reason. */
   readonly skip: Readonly<Record<string, string>>
-  /** What was not taken over, and what to know of what was. */
+  /** What was not imported, and warnings about what was. */
   readonly diagnostics: ReadonlyArray<Diagnostic>
-  /** Files that cannot be read, and entries that are wrong. */
+  /** Files that cannot be read, and invalid entries. */
   readonly problems: ReadonlyArray<InvalidConfig>
 }
 
-/** An entry as one owner declares it. Entries of different owners are never merged: a project must not change the user's. */
+/** An entry of one owner. Entries of different owners are never merged: a project must not change the user's entry. */
 interface Declared {
   readonly owner: ImportedServer["owner"]
   readonly project: string | undefined
@@ -164,10 +164,10 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
     }
   })
 
-/** Of several owners that declare a server, the first counts. */
+/** The precedence of owners that declare the same server: the first one wins. */
 const precedence: ReadonlyArray<ImportedServer["owner"]> = ["private", "user", "project"]
 
-/** What each owner says a server is. Of nested directories, the innermost counts. */
+/** The declarations of each server by owner. Of nested directories, the innermost one wins. */
 const declarations = (client: Client, contents: ReadonlyArray<Found>): ReadonlyMap<string, ReadonlyArray<Declared>> => {
   const names = new Map<string, ReadonlyArray<Declared>>()
   for (const { content, file } of contents) {
@@ -183,7 +183,7 @@ const declarations = (client: Client, contents: ReadonlyArray<Found>): ReadonlyM
       names.set(name, [...before.filter((each) => each !== same), next])
     }
   }
-  // entries that only switch a server on or off declare none
+  // an entry that only enables or disables a server is no declaration
   return new Map(
     Array.from(
       names,
@@ -204,7 +204,7 @@ const holdsRedacted = (value: unknown): boolean =>
   Redacted.isRedacted(value) ||
   (typeof value === "object" && value !== null && Object.values(value).some(holdsRedacted))
 
-/** What the entry asks for and is not there. */
+/** Issues of placeholders that have no value now: variables that are not set, inputs of an editor. */
 const unusable = (tree: Tree.Tree, { cwd, env, home }: Surroundings): ReadonlyArray<Issue> => {
   const issues: Array<Issue> = []
   const editorNames: Readonly<Record<string, string>> = {
@@ -221,7 +221,7 @@ const unusable = (tree: Tree.Tree, { cwd, env, home }: Surroundings): ReadonlyAr
       {
         variable: (name) => (typeof env[name] === "string" ? env[name] : undefined),
         known: (name) => (Object.hasOwn(editorNames, name) ? editorNames[name] : undefined),
-        // whether a file is there is found out where the entry is used
+        // whether a file exists is checked where the entry is used
         file: () => ({ content: "" })
       },
       shared
@@ -253,7 +253,7 @@ const readFile = (
     return client === "claude-code" ? [...all, ...ofProjects(layer, text, file, project)] : all
   })
 
-/** Claude Code keeps the servers that a user has added for one project in the user's own file. */
+/** Claude Code stores the servers that a user added for one project in the user's own file. */
 const ofProjects = (
   layer: ConfigLayer.ConfigLayer,
   text: DocumentText.DocumentText,
@@ -276,11 +276,11 @@ const ofProjects = (
       })
   })
 
-/** A token where a name belongs: the entry would show it. */
+/** Whether a key does not look like a name. It may be a token, and the entry would show it. */
 const hasOddKey = (tree: Tree.Tree): boolean =>
   (Tree.isBranch(tree) && ![...tree.fields.keys()].every(looksLikeName)) || Tree.childrenOf(tree).some(hasOddKey)
 
-/** What may be secret is handed on redacted, numbers too: what is shown to a person is not what is written. */
+/** Redacts values that may be secret, including numbers: people see the redacted text, the file gets the value. */
 const veiled = (tree: Tree.Tree): Tree.Tree => {
   const show = redactEntry(tree)
   const veil = (part: Tree.Tree, path: Tree.Path): Tree.Tree => {
@@ -296,11 +296,11 @@ const veiled = (tree: Tree.Tree): Tree.Tree => {
   return veil(tree, [])
 }
 
-/** Gemini takes `$NAME` alone for a variable. */
+/** Converts `$NAME`, which Gemini reads as a variable, to `${NAME}`. */
 const withGeminiVariables = (tree: Tree.Tree): Tree.Tree =>
   Tree.mapTexts(tree, (text) => text.replace(/^\$([A-Za-z_]\w*)$/, (_, name) => `\${${name}}`))
 
-/** The entry with the same meaning in a file that is not in the project. */
+/** Makes relative paths absolute, so that the entry means the same in a file outside of the project. */
 const absoluteIn = (project: string, tree: Tree.Tree, surroundings: Surroundings): Tree.Tree => {
   if (!Tree.isBranch(tree)) return tree
   const texts = Tree.mapTexts(tree, (text) => text.replaceAll("${workspaceFolder}", project)) as Tree.Branch

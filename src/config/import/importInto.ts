@@ -1,6 +1,6 @@
 /**
- * Which file an imported server is written to. What a project's file declares stays with the project and stays untrusted: only
- * `trust` lets it run.
+ * Chooses the file of an imported server and writes it. An entry of a project's file stays in the project and untrusted:
+ * only `trust` lets it run.
  */
 import { dirname, join } from "node:path"
 import * as Effect from "effect/Effect"
@@ -21,21 +21,21 @@ import { isWithin } from "../layers/Workspace.js"
  * @category models
  */
 export interface ImportOptions extends Where {
-  /** The user was shown the entry of a project's file and wants it in a file that needs no trust. Defaults to false. */
+  /** Whether the user has seen the entry of a project's file and wants it in a file that needs no trust. Defaults to false. */
   readonly approved?: boolean | undefined
   /** Further files whose servers run without approval, such as those of a running supervisor. Defaults to none. */
   readonly trustedFiles?: ReadonlyArray<string> | undefined
 }
 
 /**
- * Where an imported server is written to.
+ * The file that an imported server is written to.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Destination {
   readonly file: string
-  /** Whether it may run at once. Otherwise the file has to be trusted first. */
+  /** Whether the server may run at once. Otherwise the file must be trusted first. */
   readonly trusted: boolean
 }
 
@@ -87,7 +87,7 @@ const planFor = (
   if (file !== undefined || scope === "global") {
     const target = targetFor(surroundings, snapshot, options)
     if (!target.isProject) {
-      // what the user has added for one project is the user's own; what came with a project is not
+      // a server that the user added for one project is the user's own; one that came with the project is not
       return owner === "private" || approved
         ? Effect.succeed({ target, file: target.file, trusted: true, entry: movedEntry })
         : refuse(
@@ -109,7 +109,7 @@ const planFor = (
   })
 }
 
-/** The highest project file in that directory, or the one to be made. */
+/** The highest project file in a directory, or the file to create there. */
 const projectTarget = ({ reads }: Snapshot, directory: string): Target => {
   const directories = [directory, join(directory, ".mcp-supervisor")]
   const found = reads.findLast(
@@ -118,7 +118,7 @@ const projectTarget = ({ reads }: Snapshot, directory: string): Target => {
   return asTarget(found ?? { kind: "project", name: join(directory, "mcp-supervisor.json") })
 }
 
-/** A link in a project may lead to a file whose servers run without approval. */
+/** Fails if the file needs no approval: a link in a project may lead to a file whose servers run without it. */
 const staysUntrusted = (
   surroundings: Surroundings,
   { reads }: Snapshot,

@@ -1,10 +1,10 @@
 /**
- * Where other clients keep their servers.
+ * The config files of other clients, by client and platform.
  */
 import { configHome, pathsOf, type Surroundings } from "../ConfigHost.js"
 
 /**
- * A program whose servers can be taken over.
+ * A client whose servers can be imported.
  *
  * @since 0.1.0
  * @category models
@@ -36,7 +36,7 @@ export const knownClients: ReadonlyArray<Client> = [
 
 export interface ClientFile {
   readonly path: string
-  /** `private` is what a file of the user's says about one project. */
+  /** `private` is the part of a user's file that is about one project. */
   readonly owner: "user" | "private" | "project"
   /** The directory of the project it belongs to; absent for `user`. */
   readonly project?: string | undefined
@@ -44,7 +44,7 @@ export interface ClientFile {
 
 type Where = Pick<Surroundings, "env" | "home" | "platform">
 
-/** All files there may be, the one that wins last. */
+/** All files that a client may have. The last one wins. */
 export const clientFiles = (
   client: Client,
   where: Where,
@@ -58,7 +58,7 @@ export const clientFiles = (
     ...project.flatMap((directory) =>
       projectFiles[client]
         .map((file) => join(directory, ...file.split("/")))
-        // in the home, a file of the user's may be named like one of a project
+        // in the home directory, a file of the user may have the name of a project file
         .filter((path) => !own.includes(path))
         .map((path) => ({ path, owner: "project" as const, project: directory }))
     )
@@ -86,7 +86,7 @@ const projectFiles: Readonly<Record<Client, ReadonlyArray<string>>> = {
 const userFiles = (client: Client, where: Where): ReadonlyArray<string> => {
   const { env, home, platform } = where
   const { isAbsolute, join } = pathsOf(platform)
-  // a relative one would name a directory of the project we are in
+  // a relative path would name a directory of the current project
   const given = (name: string): string | undefined => (isAbsolute(env[name] ?? "") ? env[name] : undefined)
   const inHome = (...parts: ReadonlyArray<string>) => [join(home, ...parts)]
   switch (client) {
@@ -113,7 +113,7 @@ const userFiles = (client: Client, where: Where): ReadonlyArray<string> => {
   }
 }
 
-/** Where programs with windows keep the settings of their users. */
+/** The directory in which desktop applications store their users' settings. */
 const applicationData = (where: Where): string =>
   where.platform === "darwin"
     ? pathsOf(where.platform).join(where.home, "Library", "Application Support")

@@ -1,5 +1,5 @@
 /**
- * Where configuration comes from, from the lowest to the highest.
+ * The layers that configuration comes from, from the lowest to the highest.
  */
 import { dirname } from "node:path"
 import type { Issue } from "../../domain/Issue.js"
@@ -8,15 +8,15 @@ import { type Place, placeOf, type DocumentText } from "../document/DocumentText
 import { offsetOf, type Origin, type Path, pathOf } from "../document/Tree.js"
 
 /**
- * What a layer is, from the lowest to the highest:
+ * The kinds of layer, from the lowest to the highest:
  *
- * - `program`: what the program itself asks for
+ * - `program`: what the program itself configures
  * - `organisation`: the document that `MCP_SUPERVISOR_DEFAULTS_URL` names
  * - `global`: the user's own file
  * - `environment`: the file that `MCP_SUPERVISOR_CONFIG` names
  * - `project`: `mcp-supervisor.{json,jsonc,toml}`, from the repository's root down to the working directory
- * - `projectDirectory`: `.mcp-supervisor/config.{json,jsonc,toml}`, likewise
- * - `file`: files that were named explicitly
+ * - `projectDirectory`: `.mcp-supervisor/config.{json,jsonc,toml}`, in the same directories
+ * - `file`: files that are named explicitly
  * - `inline`: `MCP_SUPERVISOR_CONFIG_CONTENT`
  * - `managed`: the administrator's file
  *
@@ -36,13 +36,13 @@ export type LayerKind =
 
 export interface ConfigLayer {
   readonly kind: LayerKind
-  /** The file, the address, or the variable. */
+  /** The file, the URL, or the variable. */
   readonly name: string
-  /** What relative paths in it are relative to. */
+  /** The directory that its relative paths are resolved against. */
   readonly directory: string
-  /** Where its local servers run that set no `cwd`. Absent for layers of the user: that depends on the project. */
+  /** The directory of its local servers without `cwd`. Absent for layers of the user: theirs depends on the project. */
   readonly runsIn?: string | undefined
-  /** Absent for what was not read from a text. */
+  /** Absent for a layer that was not read from a text. */
   readonly text?: DocumentText | undefined
 }
 
@@ -53,11 +53,11 @@ export const ofFile = (kind: LayerKind, text: DocumentText): ConfigLayer => ({
   text
 })
 
-/** Whether somebody has to approve of what it says: a project's files came with the project. */
+/** Whether the user must approve its entries: a project's files come with the project. */
 export const needsTrust = ({ kind }: Pick<ConfigLayer, "kind">): boolean =>
   kind === "project" || kind === "projectDirectory"
 
-/** Whether it says what somebody else wrote. */
+/** Whether the layer is shared: its content comes from the project or the organisation, not from the user. */
 export const isForeign = (layer: ConfigLayer): boolean => needsTrust(layer) || layer.kind === "organisation"
 
 export const place = (origin: Origin): Place => {
@@ -65,14 +65,14 @@ export const place = (origin: Origin): Place => {
   return text === undefined ? { file: origin.layer.name } : placeOf(text, offsetOf(origin))
 }
 
-/** An issue with the place of the value that it is about. */
+/** An issue with the place of its value. */
 export const issueAt = (origin: Origin, issue: Omit<Issue, "path">, rest: Path = []): Issue => ({
   ...issue,
   path: showable([...pathOf(origin), ...rest]),
   ...place(origin)
 })
 
-/** A path that ends before the first key that does not look like one: it may be a value. A server's name is for all to see. */
+/** The path up to the first key that does not look like a name: it may be a secret value. Names of servers are always shown. */
 export const showable = (path: Path): Path => {
   const isServer = typeof path[0] === "string" && serverKeys.has(path[0])
   const end = path.findIndex((step, index) => !(isServer && index === 1) && !looksLikeName(step))

@@ -1,5 +1,5 @@
 /**
- * The document of an organisation: fetched over HTTP in the background, kept in the state directory. A start uses the copy.
+ * Fetches an organisation's document in the background and stores it in the state directory. A start uses the stored copy.
  */
 import { join } from "node:path"
 import * as Clock from "effect/Clock"
@@ -38,18 +38,18 @@ const Kept = Schema.parseJson(
 
 const maxBytes = 1024 * 1024
 
-/** A character of it may take several where it is kept. */
+/** The largest stored file. One character of the document may take several there. */
 const maxKept = 8 * maxBytes
 
-/** Time between two requests while the document can be fetched. */
+/** The time between two requests while they succeed. */
 const refreshEvery = Duration.hours(1)
 
-/** Time after the first failed request; it doubles with each further one, up to the above. */
+/** The time after the first failed request. It doubles with each further failure, up to `refreshEvery`. */
 const retryAfter = Duration.minutes(1)
 
 export const fileIn = (stateDir: string): string => join(stateDir, "organisation.json")
 
-/** The address of the document, if it may be requested. Without a path, the conventional one. */
+/** The URL of the document, if it may be requested. A URL without a path gets the conventional path. */
 export const addressOf = ({ env }: Pick<Surroundings, "env">): Option.Option<string> => {
   const given = env.MCP_SUPERVISOR_DEFAULTS_URL ?? ""
   if (!URL.canParse(given)) return Option.none()
@@ -66,9 +66,9 @@ export const unavailable = "organisation_unavailable"
 
 /** What is known of the document without a request. */
 export interface Known {
-  /** The last copy, if it is of the same address. */
+  /** The stored copy, if it is of the same URL. */
   readonly document: Option.Option<string>
-  /** What a person should know about the address or the last request. */
+  /** Warnings about the URL or the last request. */
   readonly remarks: ReadonlyArray<Diagnostic>
 }
 
@@ -104,13 +104,13 @@ const remarksOn = (surroundings: Surroundings, copy: typeof Kept.Type | undefine
   return [warning(unavailable, message)]
 }
 
-/** The rest of an address may hold a password, and a part of its path a key. */
+/** The part of a URL that is shown. The rest may hold a password, and the path a key. */
 const nameOf = (url: string): string => {
   const { origin, pathname } = new URL(url)
   return urlOf(`${origin}${pathname}`)
 }
 
-/** The document as a layer, and what it says. */
+/** The document as a layer, with its content. */
 export const layerOf = (
   { cwd }: Pick<Surroundings, "cwd">,
   url: string,
@@ -125,17 +125,17 @@ export const layerOf = (
   return { layer, content: LayerContent.read(layer, text) }
 }
 
-/** How long a request of the background may take. */
+/** How long a request in the background may take. */
 const patience = Duration.seconds(5)
 
 /** How long a command waits for the first copy. */
 const firstPatience = Duration.seconds(2)
 
-/** Requests the document and keeps it. Whether that succeeded; if not, the reason is kept for {@link known}. */
+/** Requests the document and stores it. Returns whether it succeeded; if not, the reason is stored for {@link known}. */
 export const refresh = (surroundings: Surroundings, budget = patience): Effect.Effect<boolean> =>
   Effect.map(attempt(surroundings, budget), (problem) => problem === undefined)
 
-/** Requests the document if there is no copy to use. Why there is still none; that is kept for {@link known}, if it can be. */
+/** Requests the document if there is no copy. Returns why there is still none, and stores the reason for {@link known} if possible. */
 export const ensure = (surroundings: Surroundings): Effect.Effect<string | undefined> =>
   Effect.gen(function* () {
     if (Option.isNone(addressOf(surroundings))) return undefined
@@ -143,7 +143,7 @@ export const ensure = (surroundings: Surroundings): Effect.Effect<string | undef
     return copy?.text === undefined ? yield* attempt(surroundings, firstPatience) : undefined
   })
 
-/** Why it failed, if it did. */
+/** Requests the document once. Returns the reason if the request failed. */
 const attempt = (surroundings: Surroundings, budget: Duration.Duration): Effect.Effect<string | undefined> =>
   Option.match(addressOf(surroundings), {
     onNone: () => Effect.succeed("there is no address to ask"),
@@ -164,7 +164,7 @@ const attempt = (surroundings: Surroundings, budget: Duration.Duration): Effect.
       })
   })
 
-/** Refreshes now and then periodically, sooner after a failure. Does not end. */
+/** Refreshes now and then periodically, sooner after a failure. Never returns. */
 export const keepFresh = (surroundings: Surroundings): Effect.Effect<never> => repeatedly(refresh(surroundings))
 
 /** @internal */
@@ -191,7 +191,7 @@ const fetchChecked = (
     const fetched = yield* fetchDocument(url, { etag, maxBytes, isAllowed, budget })
     const fetchedAt = yield* Clock.currentTimeMillis
     if (fetched._tag === "Unchanged") return { ...before!, fetchedAt, problem: undefined }
-    // what a proxy or a login page answers instead must not replace the copy
+    // the response of a proxy or a login page must not replace the copy
     const { content } = layerOf(surroundings, url, fetched.text)
     if (!isDocument(fetched.text) || Either.isLeft(content))
       return yield* Effect.fail("the answer is no config document")

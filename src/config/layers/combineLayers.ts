@@ -1,5 +1,5 @@
 /**
- * All layers become one, from the lowest to the highest. What nobody has approved of cannot change what somebody has.
+ * Combines all layers, from the lowest to the highest. An untrusted entry never changes a trusted one.
  */
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import { type LayerContent, remark } from "../document/LayerContent.js"
@@ -8,25 +8,25 @@ import { needsTrust } from "./ConfigLayer.js"
 import { type Part, separateProjects } from "./separateProjects.js"
 import * as Tree from "../document/Tree.js"
 
-/** What a layer says, and how much of it is approved of. */
+/** The content of a layer, and which parts of it are approved. */
 export interface Judged {
   readonly content: LayerContent
   readonly isTrusted: (server: string) => boolean
   readonly settingsTrusted: boolean
 }
 
-/** A layer that needs nobody's approval. */
+/** A layer that needs no approval. */
 export const trusted = (content: LayerContent): Judged => ({ content, isTrusted: () => true, settingsTrusted: true })
 
 export interface Server {
   readonly name: string
   readonly entry: LayerEntry.LayerEntry
-  /** Nobody has approved of what it is. */
+  /** Whether the definition of the server is not approved. */
   readonly untrusted: boolean
 }
 
 export interface Combined {
-  /** In the order in which they first appear. */
+  /** The servers in the order in which they first occur. */
   readonly servers: ReadonlyArray<Server>
   readonly settings: Tree.Branch | undefined
   readonly diagnostics: ReadonlyArray<Diagnostic>

@@ -1,6 +1,6 @@
 /**
- * Fetches one small document over HTTP. It is a module of its own so that undici is loaded only where such a document is
- * configured, and imported by name: in the bundled program, `import()` of a CommonJS package has a `default` export only.
+ * Fetches one small document over HTTP. This is a separate module so that undici is loaded only if such a document is
+ * configured. It is imported by name: in the bundled program, `import()` of a CommonJS package has a `default` export only.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,21 +14,21 @@ export type Fetched =
   | { readonly _tag: "Unchanged" }
 
 export interface FetchOptions {
-  /** Validator of the copy that is kept. */
+  /** The validator of the stored copy. */
   readonly etag: string | undefined
   readonly maxBytes: number
-  /** Whether an address may be requested, the target of a redirect included. */
+  /** Whether a URL may be requested, including the target of a redirect. */
   readonly isAllowed: (url: URL) => boolean
-  /** Covers all redirects and the whole body. */
+  /** The time for all redirects and the whole body. */
   readonly budget: Duration.Duration
 }
 
 const maxRedirects = 5
 
-/** Longer validators are not kept. */
+/** Longer validators are not stored. */
 const maxEtag = 1024
 
-/** Fails with the reason, in words for a person. */
+/** Fetches the document. Fails with the reason, in words for people. */
 export const fetchDocument = (url: string, options: FetchOptions): Effect.Effect<Fetched, string> =>
   Effect.tryPromise({
     try: async (signal) => {
@@ -47,7 +47,7 @@ export const fetchDocument = (url: string, options: FetchOptions): Effect.Effect
     })
   )
 
-/** Ends a fetch with a reason of our own. */
+/** Ends a fetch with a reason of this module, rather than of undici. */
 class Refused extends Error {}
 
 const reasonOf = (error: unknown): string => {

@@ -1,14 +1,14 @@
 /**
- * Variables and files in texts. Nothing is ever run to get a value, and what was put in is not looked at again.
+ * Replaces placeholders in texts by variables and files. Runs no commands, and does not interpolate inserted text again.
  */
 
 import { pathOf, variableName } from "../explain/redactParts.js"
 
-/** What a text asks for. */
+/** A placeholder in a text. */
 export type Placeholder =
   | { readonly _tag: "Variable"; readonly name: string; readonly fallback: string | undefined }
   | { readonly _tag: "File"; readonly path: string }
-  /** `${input:…}`, which only an editor can ask for. */
+  /** `${input:…}`, a value that only an editor can ask for. */
   | { readonly _tag: "Input"; readonly name: string }
   /** `$${NAME}` stands for `${NAME}`. */
   | { readonly _tag: "Escaped"; readonly text: string }
@@ -18,7 +18,7 @@ const name = "[A-Za-z_][A-Za-z0-9_]*"
 const pattern = new RegExp(
   [
     String.raw`\$(\$\{[^{}]*\})`,
-    // with "env:" before it, whatever follows is meant as a name
+    // after "env:", any text is meant as a name
     String.raw`\$?\{env:((?:(?!:-)[^{}])*)(?::-([^{}]*))?\}`,
     String.raw`\$\{(${name}|/)(?::-([^{}]*))?\}`,
     String.raw`\$?\{file:([^{}]+)\}`,
@@ -27,10 +27,10 @@ const pattern = new RegExp(
   "g"
 )
 
-/** What is meant as a placeholder and is none. */
+/** Text that is meant as a placeholder and is malformed. */
 const unfinished = new RegExp(String.raw`\{(?:env|file):|\$\{${name}:-`)
 
-/** The text with each placeholder replaced by what is given for it and for how it is written. */
+/** Replaces each placeholder by the result of `value`, which gets the placeholder and its text. */
 export const replace = (text: string, value: (placeholder: Placeholder, written: string) => string): string =>
   text.replace(pattern, (all, escaped, variable, fallback, shellVariable, shellFallback, file, input) => {
     if (escaped !== undefined) return value({ _tag: "Escaped", text: escaped }, all)
@@ -51,29 +51,29 @@ export const placeholdersOf = (text: string): ReadonlyArray<Placeholder> => {
 
 export const hasPlaceholder = (text: string): boolean => placeholdersOf(text).length > 0
 
-/** What can be put in. */
+/** The values of placeholders. */
 export interface Values {
   readonly variable: (name: string) => string | undefined
-  /** Names that editors know (`workspaceFolder`, `userHome`). They are no secrets. */
+  /** Names that editors define (`workspaceFolder`, `userHome`). They are not secret. */
   readonly known: (name: string) => string | undefined
-  /** Why a name that editors know has no value now. */
+  /** Why a name that editors define has no value now. */
   readonly withheld?: ((name: string) => Interpolated["missing"][number] | undefined) | undefined
-  /** The content of a file, or why it cannot be had. */
+  /** The content of a file, or why it cannot be read. */
   readonly file: (path: string) => { readonly content: string } | { readonly problem: string }
 }
 
 export interface Interpolated {
   readonly text: string
-  /** Everything that was put in. */
+  /** All inserted values. */
   readonly secrets: ReadonlyArray<string>
-  /** What is missing, by name. */
+  /** The placeholders without a value, by name. */
   readonly missing: ReadonlyArray<{ readonly expected: string; readonly found: string; readonly hint: string }>
 }
 
-/** How much may be put in, in UTF-16 units. A system takes no argument or variable of more than 128 KiB. */
+/** The largest length of inserted text, in UTF-16 units. Systems accept no argument or variable of more than 128 KiB. */
 export const limits = { value: 1024 * 1024, entry: 4 * 1024 * 1024, document: 16 * 1024 * 1024 } as const
 
-/** What is left of a limit. It is used up by what is put in. */
+/** The rest of a limit. Each inserted value reduces it. */
 export interface Allowance {
   readonly of: keyof typeof limits
   left: number
@@ -87,11 +87,11 @@ const within: Readonly<Record<keyof typeof limits, string>> = {
   document: "all config files together"
 }
 
-/** A variable that is empty counts as one that is not set: an empty token is never what was meant. */
+/** Replaces the placeholders of a text. An empty variable counts as not set: an empty token is never intended. */
 export const interpolate = (
   text: string,
   values: Values,
-  /** Shared with other texts. Defaults to none: then only the limit of one value holds. */
+  /** Limits that are shared with other texts. Defaults to none: then only the limit of one value applies. */
   shared: ReadonlyArray<Allowance> = []
 ): Interpolated => {
   if (!text.includes("{")) return { text, secrets: [], missing: [] }
@@ -104,7 +104,7 @@ export const interpolate = (
     if (inserted !== "") secrets.push(inserted)
     return inserted
   }
-  /** Nothing more is put in once a limit is reached: the text would not be used. */
+  /** Inserts nothing more once a limit is reached: the text will be rejected. */
   const insert = (value: string): string => {
     for (const each of allowances) each.left -= value.length
     exceeded ??= allowances.find(({ left }) => left < 0)

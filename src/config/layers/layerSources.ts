@@ -1,5 +1,5 @@
 /**
- * Where a configuration comes from, so that two can be compared without reading either.
+ * Describes where a configuration comes from, so that two can be compared without reading either.
  */
 import { createHmac } from "node:crypto"
 import { existsSync, realpathSync } from "node:fs"
@@ -7,10 +7,10 @@ import { dirname, join } from "node:path"
 import type { Surroundings } from "../ConfigHost.js"
 import { ancestors, type Candidate, candidates, fromRoot } from "./locations.js"
 
-/** Variables that say where files are. */
+/** Variables that determine the location of files. */
 const places = ["MCP_SUPERVISOR_CONFIG", "MCP_SUPERVISOR_MANAGED_CONFIG", "XDG_CONFIG_HOME", "APPDATA", "PROGRAMDATA"]
 
-/** Variables whose text counts, and may hold secrets. */
+/** Variables whose text is part of the configuration and may hold secrets. */
 const texts = ["MCP_SUPERVISOR_CONFIG_CONTENT", "MCP_SUPERVISOR_DEFAULTS_URL"]
 
 export interface LayerSources {
@@ -21,7 +21,7 @@ export interface LayerSources {
   readonly digests: Readonly<Record<string, string>>
 }
 
-/** @param key makes the digests of texts with little in them as good as any. */
+/** @param key keys the digests, so that short texts cannot be guessed from them. */
 export const describe = ({ cwd, env, files, home }: Surroundings, key: string): LayerSources => {
   const set = (names: ReadonlyArray<string>) =>
     names.flatMap((name) => {
@@ -40,11 +40,11 @@ export const describe = ({ cwd, env, files, home }: Surroundings, key: string): 
 
 type Where = Pick<Surroundings, "platform" | "stateDir">
 
-/** The config files that are there now. At once: they are few, and the quickest of the commands loads nothing but this. */
+/** The config files that exist now. Synchronous: they are few, and the fastest command loads only this module. */
 export const present = (sources: LayerSources, where: Where): ReadonlyArray<string> =>
   found(sources, where).map(({ path }) => path)
 
-/** The files that are read without an approval: all but those of projects. Also those that are not there yet. */
+/** The files that are read without approval: all except project files. Includes files that do not exist yet. */
 export const withoutTrust = (sources: LayerSources, where: Where): ReadonlyArray<string> =>
   candidates({ ...where, ...sources }, []).map(({ path }) => path)
 
@@ -57,16 +57,16 @@ const found = (sources: LayerSources, where: Where): ReadonlyArray<Candidate> =>
   return candidates(seen, fromRoot(passed)).filter(({ path }) => existsSync(path))
 }
 
-/** Whether two come to the same, as things are now. */
+/** Whether two sources give the same configuration now. */
 export const same = (a: LayerSources, b: LayerSources, where: Where): boolean => {
   const digests = (sources: LayerSources) => JSON.stringify(Object.entries(sources.digests).toSorted())
-  // of a file that is read twice, the second time is what counts
+  // for a file that is listed twice, the last position counts
   const files = (sources: LayerSources) => JSON.stringify([...new Set(found(sources, where).map(meaning).toReversed())])
   return digests(a) === digests(b) && files(a) === files(b)
 }
 
 /**
- * The same for two names of one file, if that is to be believed in the same way, and its relative paths lead to the same.
+ * A key that is equal for two names of one file, if both need approval or neither does, and relative paths resolve alike.
  */
 const meaning = ({ kind, path }: Candidate): string =>
   JSON.stringify([kind.startsWith("project"), real(dirname(path)), real(path)])

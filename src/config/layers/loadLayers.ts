@@ -1,5 +1,5 @@
 /**
- * Reads all layers there are, and makes one configuration of them.
+ * Reads all layers and combines them to one configuration.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -30,21 +30,21 @@ import * as Workspace from "./Workspace.js"
 
 const maxBytes = 8 * 1024 * 1024
 
-/** All project files together: there are several in each directory, and any number of directories. */
+/** The total size of all project files: a directory may have several, and there may be any number of directories. */
 const maxProjectBytes = maxBytes
 
 const maxFileBytes = 1024 * 1024
 
-/** All files that `{file:}` names, together. */
+/** The total size of all files that `{file:}` names. */
 const maxFilesBytes = 16 * 1024 * 1024
 
-/** What a program itself asks for: the lowest layer. */
+/** What a program itself configures: the lowest layer. */
 export type Program = Pick<Desired, "servers" | "defaults" | "tools" | "agents">
 
 /** One layer that was read. */
 export interface Read {
   readonly layer: ConfigLayer.ConfigLayer
-  /** Where approvals are kept for it. */
+  /** The path under which its approvals are stored. */
   readonly realPath: string
   readonly content: Either.Either<LayerContent.LayerContent, ReadonlyArray<Issue>>
 }
@@ -56,21 +56,21 @@ export interface Snapshot {
   readonly judged: ReadonlyArray<Judged>
   readonly combined: Combined
   readonly workspace: Workspace.Workspace
-  /** Files that could not be used, by name. */
+  /** The issues of invalid files, by name. */
   readonly broken: ReadonlyMap<string, ReadonlyArray<Issue>>
-  /** Everything that a change of would matter: files that are there, and files that may come. */
+  /** The paths whose change may change the configuration: existing files, and files that may be created. */
   readonly watched: ReadonlyArray<string>
-  /** What all of that said. Equal texts mean an equal configuration. */
+  /** The text at each of these paths. Equal texts mean an equal configuration. */
   readonly seen: ReadonlyMap<string, string>
 }
 
-/** The last good content of files of others, by name. */
+/** The last valid content of shared files, by name. */
 export type Remembered = ReadonlyMap<string, LayerContent.LayerContent>
 
 export const load = (
   surroundings: Surroundings,
   program: Program,
-  /** Stands in for files of others that are no use now. Defaults to nothing. */
+  /** Stands in for shared files that are invalid now. Defaults to nothing. */
   remembered: Remembered = new Map()
 ): Effect.Effect<Snapshot> =>
   Effect.gen(function* () {
@@ -86,7 +86,7 @@ export const load = (
       ],
       { concurrency: "unbounded" }
     )
-    // what is decided and what is remembered of it are of the same text
+    // the decision and the recorded text must be of the same reading of `trust.json`
     const trust = yield* TrustStore.read(surroundings.stateDir, trustText)
     const workspace = { directory, home, isTrusted: directory === home || trust.directory(directory) }
     const reads = inOrder([
@@ -98,7 +98,7 @@ export const load = (
     const known = yield* Effect.forEach(reads, (read) => {
       const content = Option.getOrElse(Either.getRight(read.content), () => rememberedOf(read, remembered))
       if (content === undefined) return Effect.succeed([])
-      // of others it does not matter: they are not approved anyway
+      // the directories of other servers do not matter: these are not approved anyway
       const names = ConfigLayer.needsTrust(read.layer) ? trust.names(read.realPath) : []
       return Effect.map(directoriesOf(content, names, surroundings), (directories) => [{ read, content, directories }])
     })
@@ -136,11 +136,11 @@ export const load = (
 const saidBy = ({ document, remarks }: Organisation.Known): string =>
   [Option.getOrElse(document, () => ""), ...remarks.map(({ message }) => message)].join("\n").trim()
 
-/** Any text that says what was found, and differs where it differs. */
+/** A text that differs whenever the result of reading a file differs. */
 const said = (found: ConfigFile.FileContent): string =>
   found._tag === "Found" ? `=${found.text}` : found._tag === "Problem" ? `!${found.reason}` : ""
 
-/** What is known of one file that may hold configuration. */
+/** The result of reading one file that may hold configuration. */
 interface Looked {
   readonly path: string
   readonly said: string
@@ -171,7 +171,7 @@ const readCandidate =
       const text = named.text!
       const isProject = ConfigLayer.needsTrust(named)
       const realPath = isProject ? yield* ConfigFile.realPath(path) : path
-      // approved elsewhere, it would be approved here as well
+      // an approval of the file elsewhere would count here as well
       if (isProject && !Workspace.isWithin(project, realPath))
         return { ...nothing, said: `>${realPath}`, remarks: [linkOutside(path, realPath)] }
       const layer = isProject
@@ -191,7 +191,7 @@ const linkOutside = (file: string, realPath: string): Diagnostic => ({
   file
 })
 
-/** What was read before under that name, unless the name leads to another place now. */
+/** The last valid content under this name, unless the name now leads to another directory. */
 const rememberedOf = ({ layer }: Read, remembered: Remembered): LayerContent.LayerContent | undefined => {
   const content = remembered.get(layer.name)
   return content?.layer.directory === layer.directory && content.layer.runsIn === layer.runsIn ? content : undefined
@@ -215,7 +215,7 @@ const organisationLayer = (surroundings: Surroundings, kept: Option.Option<strin
 
 const inlineVariable = "MCP_SUPERVISOR_CONFIG_CONTENT"
 
-/** @param directory it has no file: its paths are relative to where its servers run. */
+/** @param directory that relative paths are resolved against, as the layer has no file: where its servers run. */
 const inlineLayer = ({ env }: Surroundings, directory: string): ReadonlyArray<Read> => {
   const given = env[inlineVariable] ?? ""
   if (given.trim() === "") return []
@@ -236,7 +236,7 @@ const order: ReadonlyArray<ConfigLayer.LayerKind> = [
   "managed"
 ]
 
-/** Layers of one kind stay as they are among themselves. */
+/** Sorts by kind of layer. Layers of one kind keep their order. */
 const inOrder = (reads: ReadonlyArray<Read>): ReadonlyArray<Read> =>
   order.flatMap((kind) => reads.filter(({ layer }) => layer.kind === kind))
 
@@ -254,7 +254,7 @@ const judge = (
       }
     : trusted(content)
 
-/** Reads the files that texts ask for, of servers that may start. */
+/** Reads the files that `{file:}` names, for servers that may start. */
 const readReferences = (
   { servers, settings }: Combined,
   surroundings: Surroundings
@@ -284,11 +284,11 @@ export const inUserDirectory = ({ combined }: Snapshot): ReadonlyArray<string> =
       : [name]
   })
 
-/** One error for all files that are of no use. */
+/** One error for all invalid files. */
 export const rejection = (broken: Iterable<ReadonlyArray<Issue>>): InvalidConfig =>
   new InvalidConfig({ issues: Array.from(broken).flat() })
 
-/** What is to be remembered of what was read, and of what was remembered before. */
+/** Adds the valid shared files of a reading to those of earlier readings. */
 export const remember = (before: Remembered, { reads }: Snapshot): Remembered =>
   new Map(
     reads.flatMap(({ content, layer }) => {
@@ -297,6 +297,6 @@ export const remember = (before: Remembered, { reads }: Snapshot): Remembered =>
     })
   )
 
-/** Whether a file came from somebody else, and nobody here has named it: being broken, it must not keep us from starting. */
+/** Whether a file is shared and not named explicitly. If it is invalid, it must not prevent a start. */
 export const isForeign = ({ reads }: Snapshot, name: string): boolean =>
   reads.every(({ layer }) => layer.name !== name || ConfigLayer.isForeign(layer))

@@ -1,5 +1,5 @@
 /**
- * Which files may hold configuration, from the lowest to the highest.
+ * Lists the files that may hold configuration, from the lowest layer to the highest.
  */
 import * as Effect from "effect/Effect"
 import * as ConfigFile from "../document/configFile.js"
@@ -9,7 +9,7 @@ import type { LayerKind } from "./ConfigLayer.js"
 export interface Candidate {
   readonly kind: LayerKind
   readonly path: string
-  /** Somebody named it: its absence is a mistake. */
+  /** Whether the file is named explicitly: its absence is an error. */
   readonly required: boolean
 }
 
@@ -27,7 +27,7 @@ export const managedFile = ({ env, platform }: Surroundings): string => {
   return "/etc/mcp-supervisor/config.json"
 }
 
-/** All files there may be, given the directories of the project, from its root down to where we are. */
+/** All possible files, given the directories of the project from its root down to the working directory. */
 export const candidates = (surroundings: Surroundings, project: ReadonlyArray<string>): ReadonlyArray<Candidate> => {
   const { cwd, env, files, platform } = surroundings
   const { join, resolve } = pathsOf(platform)
@@ -51,8 +51,8 @@ export const candidates = (surroundings: Surroundings, project: ReadonlyArray<st
 }
 
 /**
- * The directories of the project: from the root of the repository down to the working directory. Outside of a repository,
- * that one alone: what lies further up belongs to others.
+ * The directories of the project, from the root of the repository down to the working directory. Outside of a repository,
+ * the working directory alone: parent directories may belong to other users.
  */
 export const projectDirectories = ({ cwd, platform }: Surroundings): Effect.Effect<ReadonlyArray<string>> =>
   Effect.map(
@@ -65,7 +65,7 @@ export const projectDirectories = ({ cwd, platform }: Surroundings): Effect.Effe
     fromRoot
   )
 
-/** Those of them that belong to the project, given all from the working directory up. */
+/** The directories that belong to the project, given all from the working directory up. */
 export const fromRoot = (
   all: ReadonlyArray<{ readonly directory: string; readonly isRoot: boolean }>
 ): ReadonlyArray<string> => {
@@ -76,7 +76,7 @@ export const fromRoot = (
     .toReversed()
 }
 
-/** The directory itself, and all above it. */
+/** A directory and all its parents. */
 export const ancestors = (directory: string, platform: NodeJS.Platform): ReadonlyArray<string> => {
   const parent = pathsOf(platform).dirname(directory)
   return parent === directory ? [directory] : [directory, ...ancestors(parent, platform)]

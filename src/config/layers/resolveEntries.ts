@@ -1,6 +1,6 @@
 /**
- * From merged layers to what the supervisor is asked for: variables put in, paths made absolute, every entry checked. What is
- * wrong with one server is told with its place, and costs that server only.
+ * Turns merged layers into the desired servers: interpolates variables, resolves paths, validates entries. An issue of one
+ * server is reported with its place, and affects only that server.
  */
 import * as Either from "effect/Either"
 import { defined } from "../../domain/internal/defined.js"
@@ -19,7 +19,7 @@ import { type Allowance, allowance, type Interpolated, interpolate, type Values 
 import { issueAt, type ConfigLayer, place } from "./ConfigLayer.js"
 import * as Tree from "../document/Tree.js"
 
-/** What can be put into texts of a layer: paths of files are relative to it. */
+/** Returns the values of placeholders in a layer. Paths of files are relative to the layer. */
 export type ValuesOf = (layer: ConfigLayer) => Values
 
 export interface Resolved {
@@ -29,7 +29,7 @@ export interface Resolved {
 
 export const resolve = (
   combined: Combined,
-  /** For keys that no file sets. */
+  /** Values of keys that no file sets. */
   defaults: ServerConfig.Defaults,
   valuesOf: ValuesOf,
   paths: Paths
@@ -57,7 +57,7 @@ export const resolve = (
       servers.push([server.name, standIn(server.entry)])
       continue
     }
-    // one that only switches another that is not there is nothing
+    // an entry that only enables or disables a server that does not exist is ignored
     if (!LayerEntry.isDefinition(server.entry) && isSwitch(Tree.toPlain(server.entry.tree))) continue
     Either.match(resolveServer(server, valuesOf, paths, document), {
       onLeft: (error) => unreadable.push([server.name, error]),
@@ -82,7 +82,7 @@ export const resolve = (
   return { desired, diagnostics }
 }
 
-/** Instead of an entry that nobody has approved of: nothing of it gets further than this. */
+/** Replaces an entry that is not approved: no part of the entry reaches the supervisor. */
 const standIn = ({ tree }: LayerEntry.LayerEntry): ServerConfig.Input =>
   LayerEntry.kindOf(tree) === "remote" ? { url: "https://untrusted.invalid/" } : { command: "untrusted" }
 
@@ -99,13 +99,13 @@ interface Filled {
   readonly issues: ReadonlyArray<Issue>
 }
 
-/** With variables and files put into every text. What a program says itself is taken literally. */
+/** Interpolates every text of an entry. Texts of the program layer stay as they are. */
 const filled = (tree: Tree.Tree, valuesOf: ValuesOf, document: Allowance): Filled => {
   const secrets = new Set<string>()
   const issues: Array<Issue> = []
   const shared = [allowance("entry"), document]
   const fill = (text: string, { origin }: Tree.Leaf): string => {
-    // one issue says enough of a limit that is reached
+    // one issue is enough for a limit that is reached
     if (origin.layer.kind === "program" || (issues.length > 0 && shared.some(({ left }) => left < 0))) return text
     const result: Interpolated = interpolate(text, valuesOf(origin.layer), shared)
     for (const secret of result.secrets) secrets.add(secret)
@@ -134,7 +134,7 @@ const resolveServer = (
     Either.mapBoth({
       onLeft: ({ issues }) => new InvalidConfig({ server: name, issues: limitIssues(issues).map(located(entry.tree)) }),
       onRight: ({ warnings }) => ({
-        // it has been found to be one
+        // the decoder has validated it
         input: input as ServerConfig.Input,
         warnings: warnings.map((warning) => ({
           ...warning,
@@ -151,7 +151,7 @@ export const isSwitchedOff = (entry: Tree.Tree): boolean => {
   return rest.length === 0 && tree._tag === "Leaf" && tree.value === false
 }
 
-/** Whatever was put in is a secret from then on, wherever it turns up. */
+/** Marks all inserted values as secrets, wherever they occur. */
 const withSecrets = (input: unknown, secrets: ReadonlyArray<string>): unknown => {
   if (secrets.length === 0 || typeof input !== "object" || input === null || Array.isArray(input)) return input
   const own = "secrets" in input ? input.secrets : []

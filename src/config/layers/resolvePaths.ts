@@ -1,5 +1,5 @@
 /**
- * Relative paths of an entry, seen from the file that says them.
+ * Resolves the relative paths of an entry against the file that sets them.
  */
 import type { Surroundings } from "../ConfigHost.js"
 import { pathsOf } from "../ConfigHost.js"
@@ -7,13 +7,13 @@ import type { ConfigLayer } from "./ConfigLayer.js"
 import * as Tree from "../document/Tree.js"
 
 export interface Paths extends Pick<Surroundings, "home" | "platform"> {
-  /** Where a server runs whose `command` a layer sets, unless the entry has a `cwd`. */
+  /** The directory of a server whose `command` the layer sets, unless the entry has a `cwd`. */
   readonly workingDirectory: (layer: ConfigLayer) => string
 }
 
 /**
- * `cwd`, `caFile` and `roots` are paths. A word of the command that begins with `./` or `../` is one as well, unless the entry
- * has a `cwd`: then the program is meant to find it from there.
+ * Resolves `cwd`, `caFile` and `roots`, and words of the command that begin with `./` or `../`. With a `cwd`, words of the
+ * command stay relative: the program resolves them from there.
  */
 export const resolvePaths = (entry: Tree.Tree, paths: Paths): Tree.Tree => {
   if (!Tree.isBranch(entry)) return entry
@@ -34,7 +34,7 @@ export const resolvePaths = (entry: Tree.Tree, paths: Paths): Tree.Tree => {
   return { ...entry, fields }
 }
 
-/** With `~` for the home, and an address left as it is. */
+/** Resolves a path. `~` is the home directory; a URL stays as it is. */
 export const resolveFrom = (
   directory: string,
   path: string,

@@ -1,7 +1,7 @@
 /**
- * What entries of one name must not lend each other, although they are merged: an approval is for one entry in one directory.
- * Entries of project files in different directories stay apart, and what a project's file runs or connects to gets nothing of
- * the user's own entry.
+ * Limits what merged entries of one name take from each other. An approval is for one entry in one directory, so entries of
+ * project files in different directories stay apart, and a server that a project's file defines gets nothing of the user's own
+ * entry.
  */
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import { remark } from "../document/LayerContent.js"
@@ -16,12 +16,12 @@ export interface Part {
 }
 
 export interface Separated {
-  /** The same entries, without what they must not lend. */
+  /** The entries, without the keys that must not be merged. */
   readonly entries: ReadonlyArray<LayerEntry.LayerEntry>
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
 
-/** Keys that say what a server is and what it is given. All others say how it is treated. */
+/** Keys that define a server and its inputs. All others define how it is treated. */
 const identity: ReadonlySet<string> = new Set([
   "type",
   ...LayerEntry.ownKeys.local,
@@ -44,12 +44,12 @@ export const separateProjects = (name: string, parts: ReadonlyArray<Part>): Sepa
     const isProject = needsTrust(part.layer)
     if (isProject ? isOfOwner(part) : index > parts.indexOf(owner)) return part.entry
     const lost = Array.from(fieldsOf(part.entry)).filter(([key]) => (isProject ? identity : withheld).has(key))
-    // what the owner replaces anyway is no loss
+    // a key that the owner replaces anyway is not reported
     const told = lost.filter(([key, value]) => !replaced.has(key) && (Tree.isBranch(value) || !set.has(key)))
     if (told.length > 0) {
       const keys = told.map(([key]) => `"${key}"`).join(", ")
       const { code, message } = isProject ? otherDirectory(name, keys, owner) : ownValues(name, keys, set, owner)
-      // without a subject, so that it is told beside the servers
+      // without a subject, so that it is reported beside the servers
       diagnostics.push(remark(part.entry.tree.origin, code, message))
     }
     return without(part.entry, new Set(lost.map(([key]) => key)))
@@ -59,14 +59,14 @@ export const separateProjects = (name: string, parts: ReadonlyArray<Part>): Sepa
 
 const replaced: ReadonlySet<string> = new Set(["type", "command", "args", "url"])
 
-/** The highest project entry that says what the server is, or at least what it is given. */
+/** The highest project entry that defines the server, or at least its inputs. */
 const ownerOf = (parts: ReadonlyArray<Part>): Part | undefined => {
   const project = parts.filter(({ layer }) => needsTrust(layer))
   const has = (keys: Iterable<string>) => (part: Part) => Array.from(keys).some((key) => fieldsOf(part.entry).has(key))
   return project.findLast(has(["command", "url", "type"])) ?? project.findLast(has(identity))
 }
 
-/** Which keys of the user's own entry are withheld from a project's entry that sets these. */
+/** The keys of the user's own entry that are withheld from a project's entry with the keys in `set`. */
 const withheldFrom = (set: ReadonlySet<string>): ReadonlySet<string> => {
   if (set.has("command") || set.has("url")) return identity
   const keys = set.has("args") ? ["args", "environment", "env", "inheritEnv", "secrets"] : []

@@ -1,6 +1,6 @@
 /**
- * How many servers of a file are used, and how many of all project files that are not approved. Files may name any number; each
- * that is used costs memory and time.
+ * Limits the number of servers per file, and of servers in project files that are not approved. Each server that is used
+ * costs memory and time.
  */
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import { type Judged } from "./combineLayers.js"
@@ -9,18 +9,18 @@ import type * as LayerEntry from "../document/LayerEntry.js"
 import { needsTrust } from "./ConfigLayer.js"
 import * as Tree from "../document/Tree.js"
 
-/** Unless `maxServers` says otherwise. */
+/** The number of servers per file if `maxServers` is not set. */
 export const defaultMaxServers = 1000
 
 /**
- * So many servers that are not approved are shown, of all project files together: a project can have a file in each of its
- * directories. No key raises it: the files came with the project.
+ * The number of servers without approval that are shown, of all project files together: a project can have a file in each of
+ * its directories. No setting raises it, because the files come with the project.
  */
 const maxUnapproved = 200
 
 /**
- * The same layers with as many servers of each as are used, in the order of the file, and a diagnostic for each file with more.
- * Servers that are not approved never take the place of one that is.
+ * Drops the servers of each layer beyond the limits, in the order of the file, with a diagnostic for each such file. A server
+ * that is not approved never displaces one that is.
  */
 export const withinLimits = (layers: ReadonlyArray<Judged>): ReadonlyArray<Judged> => {
   const max = maxServersOf(layers)
@@ -33,7 +33,7 @@ export const withinLimits = (layers: ReadonlyArray<Judged>): ReadonlyArray<Judge
   })
 }
 
-/** A setting like all others: the highest layer that may say so decides for all files. */
+/** The value of `maxServers`: the highest layer whose settings are trusted decides for all files. */
 const maxServersOf = (layers: ReadonlyArray<Judged>): number => {
   const said = layers.flatMap(({ content, settingsTrusted }) => {
     const tree = content.settings.fields.get("maxServers")
@@ -43,7 +43,7 @@ const maxServersOf = (layers: ReadonlyArray<Judged>): number => {
   return typeof last === "number" ? last : defaultMaxServers
 }
 
-/** @param room how many more that are not approved may be used; `left` is what remains of it. */
+/** @param room the number of further servers without approval; `left` is the rest of it. */
 const limitedTo = (judged: Judged, max: number, room: number): { readonly limited: Judged; readonly left: number } => {
   const { content, isTrusted } = judged
   const isApproved = (name: string) => !needsTrust(content.layer) || isTrusted(name)

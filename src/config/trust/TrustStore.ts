@@ -1,8 +1,8 @@
 /**
- * Which entries of project files, and which directories, the user has approved: `trust.json` in the state directory. An approval
- * is a hash with a key of its own (`trust.key`). It is for one entry of one real file and the directory that the entry runs in,
- * and it ends with any change. Beside it stands a hash of each part, to show later which parts changed. No text of an entry is kept:
- * it may be a secret.
+ * Stores which entries of project files and which directories the user has approved (`trust.json` in the state directory).
+ * An approval is a keyed hash (`trust.key`). It covers one entry of one real file and the directory that the entry runs in,
+ * and any change ends it. A hash of each part shows later which parts changed. No text of an entry is stored, because it may
+ * be a secret.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { join } from "node:path"
@@ -19,7 +19,7 @@ import * as Tree from "../document/Tree.js"
 import { withLock } from "../edit/configLock.js"
 import { projectDirectoryOf } from "../layers/Workspace.js"
 
-/** Approvals of version 1 did not cover the directory, version 2 kept texts beside the hashes: they hold no longer. */
+/** Approvals of version 1 did not cover the directory, and version 2 stored texts beside the hashes: both are invalid. */
 const version = 3
 
 const keyVersion = 1
@@ -32,7 +32,7 @@ const Approved = Schema.Struct({
 
 const Approval = Schema.Struct({
   servers: Schema.Record({ key: Schema.String, value: Approved }),
-  /** What the file says besides. */
+  /** The settings of the file: everything except servers. */
   settings: Schema.optional(Approved)
 })
 
@@ -60,30 +60,30 @@ export const fileIn = (stateDir: string): string => join(stateDir, "trust.json")
 
 const keyIn = (stateDir: string): string => join(stateDir, "trust.key")
 
-/** What is approved of, for as long as nobody changes it. */
+/** The stored approvals. An approval holds until its entry changes. */
 export interface Trust {
-  /** @param directory where the entry runs, if it sets a `cwd`. */
+  /** @param directory the directory that the entry runs in, if it sets a `cwd`. */
   readonly server: (file: string, content: LayerContent, name: string, directory: string | undefined) => boolean
   readonly settings: (file: string, content: LayerContent) => boolean
   /** Whether the user's own servers may run in a directory, by its real path. */
   readonly directory: (path: string) => boolean
-  /** The servers of a file that were approved last. */
+  /** The servers of a file that had an approval. */
   readonly names: (file: string) => ReadonlyArray<string>
-  /** The parts of an entry when it was approved last, or of the settings of a file. */
+  /** The parts of an entry, or of the settings of a file, at the last approval. */
   readonly before: (file: string, name: string | undefined) => Before | undefined
 }
 
 export interface Before {
   readonly labels: ReadonlySet<string>
-  /** Whether a part says exactly what it said then. */
+  /** Whether a part is exactly the same as at the last approval. */
   readonly isSame: (part: Part) => boolean
 }
 
-/** The text of `trust.json` now. */
+/** Reads the text of `trust.json`. */
 export const text = (stateDir: string): Effect.Effect<ConfigFile.FileContent> =>
   ConfigFile.readStateText(fileIn(stateDir), maxBytes)
 
-/** What a text of `trust.json` approves of. Without a key, or with texts that are not ours, that is nothing. */
+/** Reads the approvals of a text of `trust.json`. There are none without a key, or if the text is not valid. */
 export const read = (stateDir: string, found: ConfigFile.FileContent): Effect.Effect<Trust> =>
   Effect.gen(function* () {
     yield* StateDirectory.check(stateDir)
@@ -155,7 +155,7 @@ const settingsHash = (key: string, file: string, { settings }: LayerContent): st
 const hash = (key: string, what: unknown): string =>
   createHmac("sha256", Buffer.from(key, "hex")).update(JSON.stringify(what)).digest("hex")
 
-/** The same for everything that means the same, whatever the order of keys. */
+/** Makes values with the same meaning equal, whatever the order of keys. */
 const canonical = (value: unknown): unknown => {
   if (Secrets.isText(value)) return Secrets.reveal(value)
   if (Array.isArray(value)) return value.map(canonical)
@@ -168,13 +168,13 @@ const canonical = (value: unknown): unknown => {
   ]
 }
 
-/** Of patterns, the order counts. */
+/** Keeps the order of keys, which matters for patterns. */
 const inOrder = (value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? ["object", ...Object.entries(value).map(([key, item]) => [key, inOrder(item)])]
     : value
 
-/** What is to be approved of: some servers of a file, or all of it. */
+/** What to approve: some servers of a file, or the whole file. */
 export interface Grant {
   readonly file: string
   readonly content: LayerContent
@@ -183,7 +183,7 @@ export interface Grant {
   readonly settings: boolean
 }
 
-/** Approves, beside what was approved before. Fails with why it could not be kept. */
+/** Adds approvals to the stored ones. Fails with the reason if they cannot be stored. */
 export const approve = (
   stateDir: string,
   grants: ReadonlyArray<Grant>,
@@ -196,7 +196,7 @@ export const approve = (
       const before = next.get(file)
       next.set(file, {
         servers: Object.fromEntries([
-          // what is no longer declared is no longer approved of
+          // a server that is no longer declared loses its approval
           ...Object.entries(before?.servers ?? {}).filter(([name]) => content.servers.has(name)),
           ...servers.map((name) => {
             const directory = directories.get(name)?.real
@@ -227,8 +227,8 @@ export const partsIn = (
 }
 
 /**
- * Takes back all approvals of files and directories, by their real paths. Gives those that had one. Fails where there are none
- * to take back.
+ * Revokes all approvals of files and directories, by their real paths. Returns those that had one. Fails if none had one, or
+ * if the approvals cannot be read or written.
  */
 export const revoke = (
   stateDir: string,
@@ -263,14 +263,14 @@ const change = (
         Schema.encode(Document)({ version, ...(yield* next(key, approvals)) }),
         () => "approvals could not be written down"
       )
-      // one that is too large to be read would take all approvals back
+      // a file that is too large cannot be read again: all approvals would be lost
       if (Buffer.byteLength(text) > maxBytes)
         return yield* Effect.fail("there are too many approvals: take some back with trust --revoke in other projects")
       yield* replace(fileIn(stateDir), text, { durable: true })
     })
   )
 
-/** A file of a later version is left alone; what is no file of ours is begun anew. */
+/** Rejects a file of a later version. An invalid file is replaced by an empty one. */
 const approvalsIn = (text: string): Effect.Effect<Approvals, string> =>
   Schema.decode(Document)(text).pipe(
     Effect.map(({ directories, files }) => ({ directories, files })),
@@ -285,14 +285,14 @@ const approvalsIn = (text: string): Effect.Effect<Approvals, string> =>
     )
   )
 
-/** Of several who make a key at once, all get the same. */
+/** Creates the key. Processes that create it at the same time get the same key. */
 const makeKey = (stateDir: string): Effect.Effect<string, string> =>
   Effect.gen(function* () {
     const path = keyIn(stateDir)
     const found = yield* Effect.either(textOf(path))
     if (found._tag === "Left") {
       if (found.left === "unreadable") return yield* Effect.fail("trust.key cannot be read")
-      // approvals that are on the disk are worth nothing without it
+      // stored approvals are worthless if a crash loses the key
       yield* create(path, JSON.stringify({ version: keyVersion, key: randomBytes(32).toString("hex") }), {
         durable: true
       })

@@ -1,6 +1,6 @@
 /**
- * Approving what a project's files say and the project's directory, and taking that back. What is approved is what was shown,
- * also if the files change in between.
+ * Reviews, approves and revokes the entries of a project's files and the project's directory. What is approved is what was
+ * shown, even if the files change in between.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -19,8 +19,8 @@ import { candidates, projectDirectories } from "../layers/locations.js"
 import * as TrustStore from "./TrustStore.js"
 
 /**
- * One part of an entry: its command line, its address, a variable, a key. Variables are not put in; literal secrets of
- * variables, headers and addresses are hidden.
+ * One part of an entry: its command line, its URL, a variable, a key. Variables are not interpolated; literal secrets of
+ * variables, headers and URLs are hidden.
  *
  * @since 0.1.0
  * @category models
@@ -28,9 +28,9 @@ import * as TrustStore from "./TrustStore.js"
 export interface ReviewedPart {
   /** `command`, `cwd`, `url`, `env NAME`, `header NAME`, or the path of a key. */
   readonly label: string
-  /** Absent for a part that was removed. What was approved before is not known: only whether it is the same. */
+  /** Absent for a removed part. The previous text is not stored: only whether it is the same is known. */
   readonly text?: string
-  /** Absent for a part that is as it was approved, and for all parts of an entry that was never approved. */
+  /** Absent for a part that is unchanged since its approval, and for all parts of an entry that was never approved. */
   readonly change?: "added" | "changed" | "removed"
 }
 
@@ -40,7 +40,7 @@ export interface ReviewedPart {
  */
 export interface ReviewedServer {
   readonly name: string
-  /** Since the last approval. */
+  /** The change since the last approval. */
   readonly change: "new" | "changed" | "unchanged"
   readonly parts: ReadonlyArray<ReviewedPart>
 }
@@ -53,24 +53,24 @@ export interface ReviewedFile {
   readonly file: string
   /** The names of its servers. */
   readonly servers: ReadonlyArray<string>
-  /** What each of them is. */
+  /** The content of each server's entry. */
   readonly entries: ReadonlyArray<ReviewedServer>
   /** Servers that were approved and are no longer declared. */
   readonly removed: ReadonlyArray<string>
-  /** What the file says besides: `tools`, `agent`, `permission`, `mcp_timeout`. */
+  /** The settings of the file: `tools`, `agent`, `permission`, `mcp_timeout`. */
   readonly settings: ReadonlyArray<ReviewedPart>
 }
 
 /**
- * What an approval covers: entries of the project's files, and the directory in which the user's own servers run then.
+ * What an approval covers: entries of the project's files, and the directory that the user's own servers then run in.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Review {
   /**
-   * The project's directory, and whether it was trusted before. Absent if only one file was asked for, and in the home, which
-   * needs no approval.
+   * The project's directory, and whether it was trusted before. Absent if one file was requested, and in the home directory,
+   * which needs no approval.
    */
   readonly directory?: { readonly path: string; readonly isTrusted: boolean }
   readonly files: ReadonlyArray<ReviewedFile>
@@ -86,7 +86,7 @@ export interface Reviewed {
   readonly approve: Effect.Effect<void, EditRefused>
 }
 
-/** What would be approved now: all of the project, or one of its files. */
+/** Reviews all files of the project, or one of them. */
 export const review = (surroundings: Surroundings, file: string | undefined): Effect.Effect<Reviewed, EditRefused> =>
   Effect.gen(function* () {
     const { stateDir } = surroundings
@@ -95,7 +95,7 @@ export const review = (surroundings: Surroundings, file: string | undefined): Ef
     const asked = reads.filter(
       ({ layer }) => ConfigLayer.needsTrust(layer) && (file === undefined || layer.name === file)
     )
-    // to approve a project is not to approve the part of it that can be read
+    // an approval must cover the whole project, not only the files that can be read
     const unreadable = asked.find(({ content }) => Either.isLeft(content))?.layer.name
     if (unreadable !== undefined) {
       const issues = broken.get(unreadable) ?? []
@@ -137,7 +137,7 @@ const approving = (
     (reason) => new EditRefused({ file: TrustStore.fileIn(stateDir), reason, issues: [] })
   )
 
-/** What would have to be approved for one server to run, if anything. */
+/** Reviews the entries that must be approved for one server to run. `undefined` if there are none. */
 export const reviewServer = (surroundings: Surroundings, name: string): Effect.Effect<Reviewed | undefined> =>
   Effect.gen(function* () {
     const { stateDir } = surroundings
@@ -158,11 +158,11 @@ export const reviewServer = (surroundings: Surroundings, name: string): Effect.E
   })
 
 interface NamedGrant extends TrustStore.Grant {
-  /** As it was found: the real path may be another. */
+  /** The path of the file before links are resolved. */
   readonly name: string
 }
 
-/** @param only of each file, this server alone. Defaults to all of the file. */
+/** @param only restricts the grants to this server of each file. Defaults to the whole file. */
 const grantsOf = (
   reads: ReadonlyArray<Read>,
   surroundings: Surroundings,
@@ -197,7 +197,7 @@ const nameIssues = ({ diagnostics }: LayerContent): ReadonlyArray<Issue> =>
       ...(column !== undefined && { column })
     }))
 
-/** Why a person cannot review it: each part has to be shown. */
+/** Why the content cannot be reviewed: every part must be shown, and it has too many. */
 const tooLong = (content: LayerContent): string | undefined => {
   const advice = `more than can be reviewed (at most ${maxParts} values): make it shorter`
   for (const [name, { tree }] of content.servers)
@@ -230,7 +230,7 @@ const reviewedFile = (
     : []
 })
 
-/** With it, every part counts as added. */
+/** Compared with this, every part counts as added. */
 const neverApproved: TrustStore.Before = { labels: new Set(), isSame: () => false }
 
 const reviewedParts = (
@@ -252,8 +252,8 @@ const reviewedParts = (
 }
 
 /**
- * Takes back every approval of a project file; without one, of all files of the project and of its directory. Gives the real
- * paths of what was approved.
+ * Revokes every approval of a project file; without a file, of all files of the project and of its directory. Returns the
+ * real paths of what was approved.
  */
 export const distrust = (
   surroundings: Surroundings,

@@ -1,5 +1,5 @@
 /**
- * What an entry of a project file would do, in parts that a person can read before approving it. Variables are not put in.
+ * Splits an entry of a project file into parts that a person can read before the approval. Variables are not interpolated.
  */
 import { dirname, resolve } from "node:path"
 import { escapeHidden } from "../../domain/internal/hiddenCharacters.js"
@@ -12,15 +12,15 @@ import * as Tree from "../document/Tree.js"
 import { projectDirectoryOf } from "../layers/Workspace.js"
 
 export interface Part {
-  /** Which part of the entry: `command`, `url`, `env NAME`, a key. */
+  /** The name of the part: `command`, `url`, `env NAME`, or a key. */
   readonly label: string
-  /** For a person: command lines in full, literal secrets of variables, headers and addresses hidden. */
+  /** The text for people: command lines in full, literal secrets of variables, headers and URLs hidden. */
   readonly text: string
-  /** What it says exactly, to tell whether it changed. */
+  /** The exact value, to detect changes. */
   readonly value: unknown
 }
 
-/** No part is left out of what is shown. So an entry with more of them cannot be approved. */
+/** The largest number of parts. A review shows every part, so an entry with more cannot be approved. */
 export const maxParts = 500
 
 /**
@@ -43,7 +43,7 @@ const part = (label: string, text: string, value: unknown): Part => ({
   value
 })
 
-/** The command line, and where it would run. */
+/** The command line, and the directory that it would run in. */
 const runParts = (file: string, { fields }: Tree.Branch, directory?: string): ReadonlyArray<Part> => {
   const command = fields.get("command")
   const args = fields.get("args")
@@ -72,7 +72,7 @@ const wordOf = (tree: Tree.Tree): string => {
   return typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? String(value))
 }
 
-/** As a shell would want it, so that it is seen where one word ends and the next begins. */
+/** Quotes a word like a shell, so that the boundaries of words are visible. */
 const quoted = (word: string): string => {
   const shown = escapeHidden(word)
   return /^[\w@%+=:,./{}$~-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`
@@ -92,12 +92,12 @@ const otherParts = (tree: Tree.Branch): ReadonlyArray<Part> => {
       if (key === "environment" && name !== "") return part(`env ${name}`, variableText(name, raw), raw)
       if (key === "headers" && name !== "") return part(`header ${name}`, withoutLiterals(raw), raw)
       if (/^(?:url|oauth\.\w*(?:Url|Uri))$/.test(label)) return part(label, addressText(raw), raw)
-      // files and directories that are read
+      // the paths of files and directories that the server reads are shown in full
       if (key === "caFile" || key === "roots") return part(label, raw, raw)
       return part(label, openText(String(show(path, leaf)), leaf), raw)
     })
   })
 }
 
-/** What `config` shows of a value; where that hides something, at least what is put in. */
+/** The text that `config` shows for a value. If it hides something, the placeholders are shown. */
 const openText = (shown: string, leaf: Tree.Tree): string => (isHidden(shown) ? withoutLiterals(wordOf(leaf)) : shown)

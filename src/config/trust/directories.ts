@@ -1,6 +1,6 @@
 /**
- * The directories that servers of a project file run in, where their entries set a `cwd`. An approval is for the real directory:
- * the one of that name may become a link to another.
+ * Finds the directories of project servers that set a `cwd`. An approval covers the real directory, because the path may
+ * later become a link to another one.
  */
 import * as Effect from "effect/Effect"
 import { resolveFrom } from "../layers/resolvePaths.js"
@@ -13,11 +13,11 @@ import { knownNames, variableOf } from "../document/values.js"
 
 export interface Directory {
   readonly path: string
-  /** Through all links. */
+  /** The real path. */
   readonly real: string
 }
 
-/** By server. Entries without `cwd` are not among them. */
+/** The directories by server. Entries without `cwd` are absent. */
 export type Directories = ReadonlyMap<string, Directory>
 
 export const directoriesOf = (
@@ -49,6 +49,6 @@ const pathOf = ({ layer, servers }: LayerContent, name: string, surroundings: Su
     known: (each) => known.get(each),
     file: () => ({ problem: "not read" })
   })
-  // it does not start then; as soon as it can, it is another directory
+  // without the value the server does not start; with it, the directory differs and needs a new approval
   return missing.length > 0 ? undefined : resolveFrom(layer.directory, text, surroundings)
 }

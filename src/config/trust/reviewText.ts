@@ -1,6 +1,6 @@
 /**
- * Texts of an entry for the person who decides about it. Secrets that are written out are hidden. What is put in is always named,
- * whatever stands beside it: it leaves the machine.
+ * Renders texts of an entry for review. Literal secrets are hidden. Placeholders are always named, whatever is beside them,
+ * because their values leave the machine.
  */
 import { isMadeOfWords } from "../../domain/internal/looksLikeName.js"
 import * as Secrets from "../../domain/Secrets.js"
@@ -13,7 +13,7 @@ interface Taken {
   readonly written: string
 }
 
-/** The text with one mark for each placeholder. */
+/** A text in which each placeholder is replaced by one mark. */
 interface Marked {
   readonly text: string
   readonly mark: string
@@ -35,7 +35,7 @@ const marked = (text: string): Marked | undefined => {
   return { text: result, mark, taken }
 }
 
-/** A character that the text does not have. */
+/** A mark character that the text does not contain. */
 const freeMark = (text: string): string | undefined => {
   for (let code = firstMark; code <= lastMark; code += 1) {
     const mark = String.fromCharCode(code)
@@ -44,7 +44,7 @@ const freeMark = (text: string): string | undefined => {
   return undefined
 }
 
-/** A text whose parts are shown in different ways. A text that uses every mark there is, is shown as it is written. */
+/** Renders the parts of a text in different ways. A text that contains every possible mark is shown as it is written. */
 const inParts = (text: string, show: (parts: Parts, whole: string) => string): string => {
   const found = marked(text)
   if (found === undefined) return text
@@ -70,14 +70,14 @@ const inParts = (text: string, show: (parts: Parts, whole: string) => string): s
   )
 }
 
-/** To be used on all parts of the text, in their order. */
+/** Renderers of parts. They must be applied to all parts of the text in order. */
 interface Parts {
   readonly mark: string
-  /** As it is written. */
+  /** Renders the part as it is written. */
   readonly full: (part: string) => string
-  /** Without what is literal. */
+  /** Hides the literal text and names the placeholders. */
   readonly veiled: (part: string) => string
-  /** The same, but a default that would end the login is shown: it decides where the rest of the address begins. */
+  /** Hides the literal text, but shows a default that would end the login: it decides where the rest of the URL begins. */
   readonly login: (part: string) => string
 }
 
@@ -98,7 +98,7 @@ const nameOf = ({ placeholder, written }: Taken): string => {
   }
 }
 
-/** Only what is put in. The scheme of an authorization is no secret. */
+/** Names the placeholders and hides the literal text. The scheme of an authorization is not secret. */
 export const withoutLiterals = (text: string): string =>
   inParts(text, ({ full, veiled }, whole) => {
     const [scheme = ""] = /^(?:bearer|basic|digest|token)\s+/i.exec(whole) ?? []
@@ -108,8 +108,8 @@ export const withoutLiterals = (text: string): string =>
 const addressStart = /^(?:jdbc:)?[a-z][a-z\d+.-]*:\/\//i
 
 /**
- * An address with its host and path in full: only what stands for a login, in the query and in the fragment is hidden. A
- * backslash ends the host as a slash does.
+ * Renders a URL with its host and path in full; the login, the query and the fragment are hidden. A backslash ends the host
+ * like a slash.
  */
 export const addressText = (text: string): string =>
   inParts(text, (parts, whole) => {
@@ -123,7 +123,7 @@ export const addressText = (text: string): string =>
     return start + search + (fragment === undefined ? "" : `#${parts.veiled(fragment)}`)
   })
 
-/** Everything up to the `@` of a login. A password may hold a slash: then what stands before the slash has no port at its end. */
+/** Everything up to the `@` of a login. A password may hold a slash: then the text before the slash has no port at its end. */
 const loginIn = (rest: string, mark: string): string => {
   const [authority = ""] = /^[^/\\?#]*/.exec(rest) ?? []
   const end = authority.lastIndexOf("@")
@@ -141,12 +141,12 @@ const pairText =
     return /^[\w.-]{0,32}$/.test(pair) && isMadeOfWords(pair) ? full(pair) : veiled(pair)
   }
 
-/** A login in an address, made of nothing that a shell would take for a command. */
+/** A login in a URL, without characters that a shell interprets. */
 const plainLogin = /:\/\/[\w.~%+-]+(?::[\w.~%+!*-]*)?@/g
 
 const sensitiveName = /key|cert|cookie|session|salt|signature|license|(?:^|_)(?:pass|pw|pin|dsn|login|creds?)(?:_|$)/i
 
-/** The value of a variable: in full if it decides what runs, otherwise as far as it is certainly no secret. */
+/** Renders the value of a variable: in full if it decides what runs, otherwise only what is certainly no secret. */
 export const variableText = (name: string, text: string): string => {
   if (isSteering(name)) return text.replace(plainLogin, `://${hidden}@`)
   if (addressStart.test(text) && !/\s/.test(text) && text.split("://").length === 2) return addressText(text)

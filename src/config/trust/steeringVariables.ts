@@ -1,10 +1,10 @@
 /**
- * Variables that decide which program or code runs, where it looks for it, or where it connects to. A person who approves an
- * entry has to see their values.
+ * Recognizes variables that decide which code runs, where it is found, or where it connects to. A person who approves an
+ * entry must see their values.
  */
 import * as Secrets from "../../domain/Secrets.js"
 
-/** What loaders, interpreters, shells, package managers and version control read. */
+/** Variables of loaders, interpreters, shells, package managers and version control. */
 const families = new RegExp(
   `^(?:${[
     "(?:LD|DYLD|GLIBC|GCONV|MALLOC)_",
@@ -23,11 +23,11 @@ const families = new RegExp(
   "i"
 )
 
-/** What names end with by which programs are told the same. */
+/** Suffixes of variables by which other programs are controlled in this way. */
 const endings =
   /(?:PATHS?|PATHEXT|PRELOAD|OPTIONS|SHELLOPTS|FLAGS|EDITOR|PAGER|BROWSER|VISUAL|SHELL|PROXY|ASKPASS)$|(?:^|_)(?:OPTS?|ARGS|ARGV|COMMAND|CMD|EXEC|EXECUTABLE|BIN|BINARY|PROGRAM|INTERPRETER|WRAPPER|LAUNCHER|SCRIPT|HOOKS?|LOADER|MODULES?|PLUGINS?|INIT|STARTUP|RC|RCFILE|DIRS?|HOME|ROOT|FILES?|SOCK|REGISTRY|ENDPOINT|INDEX_URL|BASE_URL)$/i
 
-/** A name that holds one of these words is that of a secret, whatever it begins with. */
+/** Whether a name contains a word for a secret. It is then hidden, whatever prefix it has. */
 const isOfSecret = (name: string): boolean =>
   Secrets.isSensitiveFlag(name) && !/(?:_(?:FILE|PATH|DIR|SOCK)|^GOAUTH)$/i.test(name)
 

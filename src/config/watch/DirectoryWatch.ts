@@ -1,6 +1,6 @@
 /**
- * Tells when one of some files may have changed. Directories are watched, not files: a file that is replaced, as editors and
- * tools do, is another file afterwards, and watching the old one says nothing any more.
+ * Reports when one of a set of files may have changed. Directories are watched instead of files: editors and tools replace
+ * a file by a new one, and a watch of the old file reports nothing more.
  */
 import { type FSWatcher, type Stats, watch as watchDirectory } from "node:fs"
 import { lstat, readlink } from "node:fs/promises"
@@ -9,16 +9,16 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 
-/** A name to look out for in a directory. */
+/** A name to watch in a directory. */
 interface Point {
   readonly directory: string
   readonly name: string
 }
 
 export interface DirectoryWatch {
-  /** Looks out for these from now on. Gives whether something new is looked at, which may have changed just before. */
+  /** Sets the watched paths. Returns whether one of them was not watched before: it may have changed already. */
   readonly update: (paths: ReadonlyArray<string>) => Effect.Effect<boolean>
-  /** Whether something cannot be watched, and has to be looked at from time to time. */
+  /** Whether a directory cannot be watched and must be polled. */
   readonly isDeaf: () => boolean
 }
 
@@ -28,14 +28,14 @@ interface Watched {
   names: ReadonlySet<string>
 }
 
-/** How long the disk may take to say what is where. */
+/** How long the file system may take to resolve the paths. */
 const budget = "5 seconds"
 
 export const make = (
   onChange: () => void,
-  /** Defaults to the system's. */
+  /** Defaults to `fs.watch`. */
   watch: typeof watchDirectory = watchDirectory,
-  /** What is at a path. Defaults to what the system says. */
+  /** Reads the metadata of a path. Defaults to `lstat`. */
   statsOf: StatsOf = lstat
 ): Effect.Effect<DirectoryWatch, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -55,7 +55,7 @@ export const make = (
       })
     )
 
-    /** Whether that could be done. */
+    /** Watches a directory. Returns whether that succeeded. */
     const open = (directory: string, identity: string, names: ReadonlySet<string>): boolean => {
       try {
         const watcher = watch(directory, { persistent: false }, (_event, name) => {
@@ -74,26 +74,27 @@ export const make = (
         all.set(directory, { watcher, identity, names })
         return true
       } catch {
-        // there are limits to how much can be watched, and file systems where nothing can
+        // the number of watches is limited, and some file systems support none
         return false
       }
     }
 
-    /** Nothing where a later one has taken its place. */
+    /** Returns whether a new directory is watched; `undefined` if a later update replaced this one. */
     const update = async (paths: ReadonlyArray<string>, number: number): Promise<boolean | undefined> => {
-      const isOver = () => closed || number !== latest
+      const isObsolete = () => closed || number !== latest
       const look = looking(statsOf)
       const points = (await Promise.all(paths.map((path) => pointsOf(look, path)))).flat()
-      if (isOver()) return undefined
-      const wanted = new Map<string, Set<string>>()
-      for (const { directory, name } of points) wanted.set(directory, (wanted.get(directory) ?? new Set()).add(name))
+      if (isObsolete()) return undefined
+      const namesByDirectory = new Map<string, Set<string>>()
+      for (const { directory, name } of points)
+        namesByDirectory.set(directory, (namesByDirectory.get(directory) ?? new Set()).add(name))
       let isNew = false
       let isDeaf = false
-      for (const directory of all.keys()) if (!wanted.has(directory)) close(directory)
-      for (const [directory, names] of wanted) {
+      for (const directory of all.keys()) if (!namesByDirectory.has(directory)) close(directory)
+      for (const [directory, names] of namesByDirectory) {
         const found = await look(directory)
         const identity = found === undefined ? "" : `${found.dev}:${found.ino}`
-        if (isOver()) return undefined
+        if (isObsolete()) return undefined
         const present = all.get(directory)
         if (present !== undefined && present.identity === identity) present.names = names
         else {
@@ -113,7 +114,7 @@ export const make = (
           let isLate = false
           const updated = Effect.promise(async () => {
             const isNew = await update(paths, number).catch(() => undefined)
-            // nobody waits for it any more
+            // the caller timed out, so the result is reported as a change
             if (isLate && isNew !== undefined) onChange()
             return isNew ?? false
           })
@@ -139,7 +140,7 @@ type Look = (
 
 type StatsOf = (path: string) => Promise<Pick<Stats, "dev" | "ino" | "isSymbolicLink">>
 
-/** Looks at each path once. */
+/** Returns a function that reads the metadata of each path once. */
 const looking = (statsOf: StatsOf): Look => {
   const seen = new Map<string, ReturnType<Look>>()
   return (path) => {
@@ -158,8 +159,8 @@ const looking = (statsOf: StatsOf): Look => {
 const maxLinks = 40
 
 /**
- * Where a change would show: the file in its directory, that directory in the one above, every link on the way (a mounted
- * configuration is changed by turning a link to another directory), and the first part of the path that is not there yet.
+ * The places where a change of a path is visible: the file in its directory, that directory in its parent, every link on the
+ * way (a mounted configuration is changed by retargeting a link), and the first part of the path that does not exist yet.
  */
 const pointsOf = async (look: Look, path: string, links = 0): Promise<ReadonlyArray<Point>> => {
   const { root } = parse(path)

@@ -1,5 +1,5 @@
 /**
- * A configuration that is followed while its files change. What runs is always one that was good as a whole.
+ * Follows the config files while they change. An invalid file never replaces a valid configuration.
  */
 import { isDeepStrictEqual } from "node:util"
 import * as Clock from "effect/Clock"
@@ -15,34 +15,34 @@ import type { Surroundings } from "../ConfigHost.js"
 import { isForeign, load, type Program, rejection, remember, type Snapshot } from "../layers/loadLayers.js"
 import * as Organisation from "../layers/Organisation.js"
 
-/** Changes come in groups: a file is emptied, written, renamed. After this long without another, it is looked at. */
+/** An editor changes a file in several steps: the files are read when there was no change for this long. */
 const quiet = 60
 
-/** But no later than this after the first. */
+/** Continuous changes delay reading for at most this long. */
 const patience = 1000
 
-/** A file that is gone or empty may be about to be written anew. */
+/** How long a missing or empty file may take to be written again. */
 const vanishedFor = 250
 
-/** How often it is read again while its directory keeps changing. */
+/** How many times a missing or empty file is read again while its directory keeps changing. */
 const maxReadsAgain = 8
 
-/** How often is looked where nothing can be watched. */
+/** How often files are read that cannot be watched. */
 const pollEvery = "2 seconds"
 
 export interface Following {
   readonly first: Snapshot
-  /** What came of files that were no use from the start, and were left out. */
+  /** Errors of shared files that were invalid from the start. These files were ignored. */
   readonly problems: ReadonlyArray<InvalidConfig>
   /**
-   * Waits for the next change and has it applied: `rejected` where the files are no use, and what was before goes on. Where
-   * only files of others are, they are told of, and what they said before goes on beside the rest. What is applied comes in
-   * the order in which it was read.
+   * Waits for the next change of the files and applies it. If a file of the user is invalid, the update has the error in
+   * `rejected`, and the configuration stays. If only shared files are invalid, their errors are reported and their last valid
+   * content stays in use. Updates are applied in the order in which the files were read.
    */
   readonly next: (apply: Apply) => Effect.Effect<void>
-  /** Reads everything again, now, and has it applied if it is another. */
+  /** Reads all files and applies the result if a file changed. */
   readonly reload: (apply: Apply) => Effect.Effect<void>
-  /** The same for somebody who waits for an answer: also if it is no other, and with what was said to be wrong before. */
+  /** Reads all files and applies the result even if no file changed. Reports known errors again. */
   readonly reapply: (apply: Apply) => Effect.Effect<void>
 }
 
@@ -52,11 +52,11 @@ export interface FollowOptions {
   readonly surroundings: Surroundings
   readonly program: Program
   readonly watch: boolean
-  /** How directories are watched. Defaults to the system's way. */
+  /** Defaults to `fs.watch`. */
   readonly watchDirectory?: Parameters<typeof DirectoryWatch.make>[1]
 }
 
-/** Fails if there is nothing good to begin with. */
+/** Reads the config files and follows them until the scope is closed. Fails if they are invalid now. */
 export const follow = ({
   program,
   surroundings,
@@ -71,26 +71,26 @@ export const follow = ({
 
     const one = yield* Effect.makeSemaphore(1)
     let seen = first.seen
-    let told = brokenOf(first, isForeign)
+    let reported = brokenOf(first, isForeign)
     let remembered = remember(new Map(), first)
 
-    /** What is to be applied, one after the other. */
+    /** The updates that a reading causes, in order. */
     const judge = (next: Snapshot): ReadonlyArray<Desired> => {
       remembered = remember(remembered, next)
       const own = brokenOf(next, isOwn)
       if (own.size > 0) return [{ rejected: rejection(own.values()) }]
       const foreign = brokenOf(next, isForeign)
-      const news = Array.from(foreign).filter(([name, issues]) => !isDeepStrictEqual(told.get(name), issues))
-      told = foreign
-      const reports = news.length === 0 ? [] : [{ rejected: rejection(news.map(([, issues]) => issues)) }]
+      const unreported = Array.from(foreign).filter(([name, issues]) => !isDeepStrictEqual(reported.get(name), issues))
+      reported = foreign
+      const reports = unreported.length === 0 ? [] : [{ rejected: rejection(unreported.map(([, issues]) => issues)) }]
       const isReportAll = reports.length > 0 && same(without(seen, foreign), without(next.seen, foreign))
       return isReportAll ? reports : [...reports, next.desired]
     }
 
-    // what others have broken is as it was before
+    // the last valid content stands in for invalid shared files
     const read = Effect.suspend(() => load(surroundings, program, remembered))
 
-    /** Whether it is another. What was seen was also applied. */
+    /** Applies a reading if a file changed, and returns whether. An interrupt would lose an update that counts as applied. */
     const accept = (next: Snapshot, apply: Apply): Effect.Effect<boolean> =>
       Effect.suspend(() => {
         if (same(seen, next.seen)) return Effect.succeed(false)
@@ -98,8 +98,8 @@ export const follow = ({
       }).pipe(Effect.uninterruptible)
 
     /**
-     * Reads again as long as a file is gone or empty and its directory keeps changing: every write in place passes through
-     * the empty file, and one that is written again and again can be met there more than once.
+     * Reads again while a file is missing or empty and its directory keeps changing. A write in place empties the file first,
+     * and a file that is rewritten repeatedly can be read empty more than once.
      */
     const settled = (now: Snapshot, hasChangedAgain = Effect.succeed(false)): Effect.Effect<Snapshot> =>
       Effect.gen(function* () {
@@ -131,7 +131,7 @@ export const follow = ({
         Effect.flatMap(
           Effect.flatMap(read, (now) => settled(now)),
           (next) => {
-            told = new Map()
+            reported = new Map()
             return Effect.uninterruptible(adopt(next, apply))
           }
         )
@@ -154,7 +154,7 @@ export const follow = ({
       Effect.gen(function* () {
         const now = yield* read
         yield* lookOutFor(now)
-        // the signal stays: whatever is read here, the outer loop looks once more
+        // the signal stays in the queue, so the outer loop reads once more
         const hasChangedAgain = Effect.map(signals.size, (waiting) => waiting > 0)
         return yield* accept(yield* settled(now, hasChangedAgain), apply)
       })
@@ -171,7 +171,7 @@ export const follow = ({
     return { first, problems, next, reload, reapply }
   })
 
-/** Waits until nothing more comes, within bounds. */
+/** Returns when no signal arrived for `quiet`, or after `patience`. */
 const rest = (signals: Queue.Queue<void>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const until = (yield* Clock.currentTimeMillis) + patience
@@ -186,7 +186,7 @@ type Seen = Snapshot["seen"]
 const same = (before: Seen, after: Seen): boolean =>
   before.size === after.size && Array.from(before).every(([path, said]) => after.get(path) === said)
 
-/** Whether something that said a word says nothing now. */
+/** Whether a file that had text is now missing or empty. */
 const vanished = (before: Seen, after: Seen): boolean =>
   Array.from(before).some(([path, said]) => !isNothing(said) && isNothing(after.get(path) ?? said))
 
@@ -197,7 +197,7 @@ const without = (all: Seen, left: ReadonlyMap<string, unknown>): Seen =>
 
 const isOwn = (snapshot: Snapshot, name: string): boolean => !isForeign(snapshot, name)
 
-/** The files that are no use, and whose they are. */
+/** The issues of invalid files, by file, of the user or of shared files. */
 const brokenOf = (
   snapshot: Snapshot,
   whose: (snapshot: Snapshot, name: string) => boolean

@@ -1,42 +1,41 @@
 /**
- * The events in the lines of a stream (`text/event-stream`), as bytes. What an event holds until it is complete is limited in
- * bytes and in lines.
+ * Parses the lines of a `text/event-stream` into events. The size of an incomplete event is limited in bytes and in lines.
  */
 import * as ByteBuffer from "../wire/ByteBuffer.js"
 import type { LineReader } from "../wire/LineReader.js"
 import { maxMessageBytes } from "../wire/Wire.js"
 
-/** Lines of one event. */
+/** The maximum number of lines of one event. */
 export const maxEventLines = 1_000_000
 
-/** Bytes of an event's id. A longer one is not remembered. */
+/** The maximum number of bytes of an event id. A longer one is ignored. */
 export const maxEventId = 4096
 
-/** Bytes of an event's name. A longer one is none that we know. */
+/** The maximum number of bytes of an event name. All known names are shorter; the rest is cut. */
 const maxName = 64
 
 export interface Options {
-  /** An event is complete. Whether there is a use for it. Without a name, it is a message. */
+  /** A complete event. Returns whether it was used. An event without a name is a message. */
   readonly event: (name: string, data: Buffer) => boolean
-  /** The id of an event that is complete. */
+  /** The id of a complete event. */
   readonly id: (id: string) => void
-  /** Milliseconds the server wants us to wait before we come back. */
+  /** The time in milliseconds after which the server wants the client to reconnect. */
   readonly retry: (millis: number) => void
-  /** A line of so many bytes that is ignored. */
+  /** An ignored line, or an unused event, of this many bytes. */
   readonly stray: (bytes: number) => void
   readonly tooLong: () => void
   readonly tooManyLines: () => void
 }
 
 export interface EventReader {
-  /** Reads the next line. Gives its weight; 0 if there is none. */
+  /** Reads the next line. Returns its weight, or 0 if there is none. */
   readonly read: (lines: LineReader) => number
 }
 
 export const make = (options: Options): EventReader => {
   const data = ByteBuffer.make()
   let isFirst = true
-  /** Of the event that is not complete. */
+  /** The state of the incomplete event: its bytes, lines, data, name and id. */
   let size = 0
   let count = 0
   let hasData = false
@@ -54,7 +53,7 @@ export const make = (options: Options): EventReader => {
   const complete = () => {
     if (id !== undefined) options.id(id)
     const isUsed = hasData && options.event(name, data.take())
-    // each of its lines counts as one
+    // Each line counts like a stray line: one kilobyte.
     if (!isUsed) options.stray(size + count * 1024)
     forget()
   }
@@ -65,7 +64,7 @@ export const make = (options: Options): EventReader => {
     data.add(value)
   }
 
-  /** Whether a line is part of an event. Comments keep a connection alive, and are nothing else. */
+  /** Reads a line of an event. Returns false if it is none, such as a comment, which only keeps the connection alive. */
   const readField = (line: Buffer): boolean => {
     if (isData(line)) {
       addData(line.subarray(line[5] === space ? 6 : 5))
@@ -119,16 +118,16 @@ export const make = (options: Options): EventReader => {
   }
 }
 
-/** Nearly every line is one of data. */
+/** Fast path: nearly all lines are data. */
 const isData = (line: Buffer): boolean =>
   line[0] === 0x64 && line[1] === 0x61 && line[2] === 0x74 && line[3] === 0x61 && line[4] === colon
 
-/** What a line weighs besides its bytes. */
+/** The weight of a line in addition to its bytes. */
 const lineWeight = 32
 
 const colon = 0x3a
 const space = 0x20
 const lineFeed = Buffer.from("\n")
 const byteOrderMark = Buffer.from("\ufeff")
-/** The longest name of a field, `event` or `retry`. */
+/** The length of the longest field names, `event` and `retry`. */
 const longestField = 5

@@ -1,5 +1,5 @@
 /**
- * Requests that show who we are. One that is refused for that is sent again if there is something better to show.
+ * An HTTP client that adds credentials to each request, and retries a refused request with new ones.
  */
 import type * as Effect from "effect/Effect"
 import type { ConnectionError } from "../../domain/Errors.js"
@@ -7,10 +7,10 @@ import type { Credentials, Refusal } from "../Credentials.js"
 import { type HttpClient, maxUnreadBytes } from "./HttpClient.js"
 import { parseChallenge } from "./httpFailure.js"
 
-/** How often a request is sent again: once with what is new, once more if even that was replaced meanwhile. */
+/** The number of retries: one with new credentials, and one more in case these were replaced in the meantime. */
 const maxRetries = 2
 
-/** Starts an effect. The function it gives ends it. */
+/** Starts an effect. The returned function interrupts it. */
 export type Start = (
   effect: Effect.Effect<void, ConnectionError>,
   done: (failure: ConnectionError | undefined) => void
@@ -19,11 +19,11 @@ export type Start = (
 export const authorized = (client: HttpClient, credentials: Credentials, start: Start): HttpClient => ({
   request: (request, handler) => {
     let abort = () => {}
-    let over = false
+    let isAborted = false
 
     const send = (retries: number) => {
       const sent = credentials.headers()
-      let refused = false
+      let isRefused = false
       let unread = 0
       let hold = () => {}
       let stop = () => {}
@@ -35,26 +35,26 @@ export const authorized = (client: HttpClient, credentials: Credentials, start: 
             const challenge = String(headers["www-authenticate"] ?? "")
             const refusal = refusalOf(status, challenge, sent, retries)
             if (refusal === undefined) return handler.head(status, headers, flow)
-            refused = true
+            isRefused = true
             hold = () => flow.pause()
             stop = start(credentials.refused(refusal), (failure) => {
-              // its body may go on for as long as it likes
+              // Ends the exchange: the body of the refusal may be endless.
               exchange()
-              if (over) return
+              if (isAborted) return
               if (failure !== undefined) return handler.denied?.(failure, status === 401)
               send(retries + 1)
             })
           },
           data: (chunk) => {
-            if (!refused) return handler.data(chunk)
+            if (!isRefused) return handler.data(chunk)
             unread += chunk.length
             if (unread > maxUnreadBytes) hold()
           },
           end: () => {
-            if (!refused) handler.end()
+            if (!isRefused) handler.end()
           },
           error: (error) => {
-            if (!refused) handler.error(error)
+            if (!isRefused) handler.error(error)
           }
         }
       )
@@ -66,7 +66,7 @@ export const authorized = (client: HttpClient, credentials: Credentials, start: 
 
     send(0)
     return () => {
-      over = true
+      isAborted = true
       abort()
     }
   }

@@ -1,5 +1,5 @@
 /**
- * HTTP as fast and as plain as it gets: kept-alive connections, bytes as they come, proxies and certificates by config.
+ * An HTTP client with pooled connections, raw body bytes, and proxies and certificates from the config.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import type { LookupFunction } from "node:net"
@@ -24,24 +24,27 @@ export interface HttpRequest {
 }
 
 export interface HttpHandler {
-  /** The request is about to be written: from now on the server may see it. */
+  /** The request is about to be written: from now on the server may have received it. */
   readonly started?: (() => void) | undefined
-  /** `flow` stops and goes on with what follows. */
+  /** Called with the response head. `flow` pauses and resumes the body. */
   readonly head: (status: number, headers: IncomingHttpHeaders, flow: Flow) => void
   readonly data: (chunk: Buffer) => void
   readonly end: () => void
-  /** Said instead of `end`, whatever came before. */
+  /** Called instead of `end` if the exchange fails, at any point. */
   readonly error: (error: Error) => void
-  /** Said instead of everything else: the server wants to see better credentials, or (`ends`) any that are good. */
+  /**
+   * Called instead of all others after a refusal that new credentials did not solve. `ends`: the server refused all credentials
+   * (401).
+   */
   readonly denied?: ((reason: ConnectionError, ends: boolean) => void) | undefined
 }
 
 export interface HttpClient {
-  /** Sends a request. The function it gives ends the exchange without another word to the handler. */
+  /** Sends a request. The returned function ends the exchange; the handler is not called any more. */
   readonly request: (request: HttpRequest, handler: HttpHandler) => () => void
 }
 
-/** A client whose exchanges can all be ended at once. */
+/** Wraps a client so that all its open exchanges can be aborted together. */
 export const tracked = (client: HttpClient): HttpClient & { readonly abortAll: () => void } => {
   const open = new Set<() => void>()
   return {
@@ -76,17 +79,20 @@ export const tracked = (client: HttpClient): HttpClient & { readonly abortAll: (
   }
 }
 
-/** Bytes of a body that says nothing beyond its status. A short one is read, so that the connection can be used again. */
+/**
+ * The maximum bytes that are read of a body that is not needed. A short one is read to its end, so that the connection can be
+ * reused.
+ */
 export const maxUnreadBytes = 16 * 1024
 
-/** How often in a row a server may send us elsewhere on itself. */
+/** The maximum number of consecutive redirects within one origin. */
 const maxRedirects = 5
 
-/** The connections of all sessions: two with the same server share them. */
+/** The connections of all sessions. Sessions with the same server share them. */
 export interface Pool {
-  /** @param caFile certificates to trust besides those that everybody trusts. */
+  /** @param caFile certificates to trust in addition to the default ones. */
   readonly client: (server: string, caFile: string | undefined) => Effect.Effect<HttpClient, NetworkFailed>
-  /** A client for addresses that a server names: it connects only where the policy allows. */
+  /** A client for addresses that a server provides: it connects only where the policy allows. */
   readonly guarded: (
     server: string,
     caFile: string | undefined,
@@ -95,7 +101,7 @@ export interface Pool {
 }
 
 export interface GuardedClient extends HttpClient {
-  /** Why the policy forbids an address that a browser is to open. */
+  /** The reason why the policy forbids an address that a browser is to open; undefined if it is allowed. */
   readonly inspect: (url: URL) => Promise<AddressRefused | undefined>
 }
 
@@ -108,7 +114,7 @@ export const pool: Effect.Effect<Pool, never, Scope.Scope> = Effect.gen(function
       )
   )
   const lookup = yield* NameLookup
-  /** Connections of a guarded client are its own: those of another one were made without its policy. */
+  /** A guarded client does not share connections with others: theirs were made without its policy. */
   const agentWith = (certificates: ReadonlyArray<string>, policy?: Policy): Dispatcher => {
     const key = `${policy?.nearest ?? ""} ${certificates.join()}`
     const agent = agents.get(key) ?? makeAgent(certificates, lookup, policy)
@@ -167,15 +173,15 @@ const makeAgent = (
 ): Dispatcher => {
   const tls = certificates.length === 0 ? {} : { ca: [...certificates] }
   return new EnvHttpProxyAgent({
-    // how long an answer may take is decided above
+    // Timeouts are decided by the callers.
     headersTimeout: 0,
     bodyTimeout: 0,
-    // of connections that are not made by a proxy
+    // Used for direct connections.
     connect:
       policy === undefined
         ? buildConnector({ ...tls, lookup } as buildConnector.BuildOptions)
         : guardedConnector(policy, lookup, tls),
-    // of all connections, those through a proxy included
+    // Used for all connections, including those through a proxy.
     factory: (origin, options) => {
       const { connect, ...others } = options as { readonly connect: buildConnector.connector }
       return new UndiciPool(origin, { ...others, connect: endWhenRead(connect) })
@@ -187,7 +193,7 @@ const makeAgent = (
   })
 }
 
-/** Many write only host and port. */
+/** The proxy's URL. Many users write only host and port. */
 const proxyIn = (name: string): string => {
   const proxy = proxyVariable(name)
   return proxy === "" || proxy.includes("://") ? proxy : `http://${proxy}`
@@ -211,30 +217,30 @@ const exchange = (
 ): (() => void) => {
   let controller: Dispatcher.DispatchController | undefined
   let body: Body = handler
-  let over = false
-  let follow: URL | undefined
+  let isEnded = false
+  let redirectTarget: URL | undefined
   let unread = 0
   let abort = () => {
-    over = true
+    isEnded = true
     body.stop?.()
     controller?.abort(aborted)
   }
 
   const fail = (error: Error) => {
-    if (over) return
-    over = true
+    if (isEnded) return
+    isEnded = true
     handler.error(error)
   }
 
-  const go = (url: URL) => {
-    over = true
+  const followRedirect = (url: URL) => {
+    isEnded = true
     abort = exchange(dispatcher, { ...request, url }, handler, redirects - 1)
   }
 
-  const skip = (url: URL, bytes: number) => {
+  const skipBody = (url: URL, bytes: number) => {
     unread += bytes
     if (unread <= maxUnreadBytes) return
-    go(url)
+    followRedirect(url)
     controller?.abort(aborted)
   }
 
@@ -250,32 +256,32 @@ const exchange = (
       {
         onRequestStart: (started) => {
           controller = started
-          if (over) return started.abort(aborted)
+          if (isEnded) return started.abort(aborted)
           handler.started?.()
         },
         onResponseStart: (flow, status, headers) => {
-          if (over || status < 200) return
-          follow = redirects > 0 ? redirectWithin(request, status, headers) : undefined
-          if (follow !== undefined) return
+          if (isEnded || status < 200) return
+          redirectTarget = redirects > 0 ? redirectWithin(request, status, headers) : undefined
+          if (redirectTarget !== undefined) return
           body = decoding(String(headers["content-encoding"] ?? ""), flow, handler, fail)
           handler.head(status, headers, body.flow ?? flow)
         },
         onResponseData: (_, chunk) => {
-          // undici resumes a body that ends with its connection by an empty piece; pausing at it would hold back the end
-          if (over || chunk.length === 0) return
-          if (follow === undefined) body.data(chunk as Buffer)
-          else skip(follow, chunk.length)
+          // undici resumes a body that ends with its connection by an empty chunk; pausing at it would delay the end.
+          if (isEnded || chunk.length === 0) return
+          if (redirectTarget === undefined) body.data(chunk as Buffer)
+          else skipBody(redirectTarget, chunk.length)
         },
         onResponseEnd: () => {
-          if (over) return
-          if (follow === undefined) body.end()
-          else go(follow)
+          if (isEnded) return
+          if (redirectTarget === undefined) body.end()
+          else followRedirect(redirectTarget)
         },
         onResponseError: (_, error) => fail(error)
       }
     )
   } catch (error) {
-    // a header or an address that cannot be written
+    // A header or an address that cannot be written.
     queueMicrotask(() => fail(error as Error))
   }
   return () => abort()
@@ -283,7 +289,7 @@ const exchange = (
 
 const aborted = new Error("no longer wanted")
 
-/** Where a server sends us, if that is itself and the request stays what it is. */
+/** The target of a redirect that is followed: it has the same origin, and method and body stay the same. */
 const redirectWithin = (request: HttpRequest, status: number, headers: IncomingHttpHeaders): URL | undefined => {
   const keepsMethod = status === 307 || status === 308 || (request.method === "GET" && status >= 301 && status <= 303)
   if (!keepsMethod || headers.location === undefined || !URL.canParse(headers.location, request.url.href))
@@ -297,7 +303,7 @@ interface Body extends Pick<HttpHandler, "data" | "end"> {
   readonly stop?: (() => void) | undefined
 }
 
-/** We take what we can read; some send it compressed without being asked. */
+/** Decodes a compressed body. Some servers compress without being asked. */
 const decoding = (encoding: string, flow: Flow, handler: HttpHandler, fail: (error: Error) => void): Body => {
   const decoder = decoderOf(encoding.trim().toLowerCase())
   if (decoder === undefined) return handler

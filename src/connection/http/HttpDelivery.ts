@@ -1,6 +1,6 @@
 /**
- * One message and everything that comes back for it. An answer that breaks off is asked for again where the server allows
- * it, so a delivery may take several exchanges.
+ * Delivers one message and receives its response. A response that breaks off is resumed if the server allows it, so a delivery
+ * may take several exchanges.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { errorCodes } from "../../domain/catalog/Protocol.js"
@@ -10,13 +10,13 @@ import { exchange, type Handler, type Position, type Reading, type Refused, type
 import type { Context } from "./httpFailure.js"
 import { isRequest, type Message, parseMessages, type WireEvents, WireFailure } from "../wire/Wire.js"
 
-/** Milliseconds. A stream has nothing more to say after the answer: a server that does not close it gets it closed. */
+/** Milliseconds. A stream that the server keeps open after the response is closed after this time. */
 const linger = 5000
 
-/** How often an answer that broke off is asked for again. */
+/** The maximum number of attempts to resume a response. */
 const maxResumes = 5
 
-/** Milliseconds we wait before, unless the server says how long. */
+/** Milliseconds before a resumption, unless the server sets a time. */
 const resumeAfter = 1000
 
 export interface Delivery {
@@ -24,40 +24,40 @@ export interface Delivery {
   readonly client: HttpClient
   readonly message: Message
   readonly request: Request
-  /** Asks for what came after an event. */
+  /** The request for all events after this one. */
   readonly resume: (lastEventId: string) => Request
   readonly onSent?: (() => void) | undefined
   readonly onAccepted: (headers: IncomingHttpHeaders) => void
   readonly onMessage: WireEvents["message"]
-  /** Told once: all is well, or why not. */
+  /** Called once, when the delivery has succeeded or failed. */
   readonly settle: (failure?: WireFailure) => void
 }
 
-/** Delivers a message. The function it gives ends that without another word. */
+/** Delivers a message. The returned function ends the delivery without calling `settle`. */
 export const deliver = (delivery: Delivery): (() => void) => {
   const { client, context, message } = delivery
   const id = isRequest(message) ? message.id : undefined
-  let settled = false
-  let elsewhere = false
+  let isSettled = false
+  let isAnsweredElsewhere = false
   let abort = () => {}
   let closing: NodeJS.Timeout | undefined
 
   const settle = (failure?: WireFailure) => {
-    if (settled) return
-    settled = true
+    if (isSettled) return
+    isSettled = true
     delivery.settle(failure)
   }
 
-  /** There is nothing to wait for, but the server may still have something to say. */
+  /** Settles the delivery. The stream stays open for a while, since the server may still send messages. */
   const conclude = () => {
     closing = setTimeout(() => abort(), linger).unref()
     settle()
   }
 
-  const again = ({ lastEventId, retry = resumeAfter }: Position, resumes: number, failure: WireFailure) => {
+  const resumeLater = ({ lastEventId, retry = resumeAfter }: Position, resumes: number, failure: WireFailure) => {
     const isResumable = failure.stage === "sent" || resumes > 0
     if (lastEventId === undefined || !isHeaderValue(lastEventId) || resumes >= maxResumes || !isResumable) {
-      // what fails later is only the wish to hear the answer again
+      // The message was delivered by the first exchange: a failed resumption leaves its stage at "sent".
       return settle(resumes === 0 ? failure : new WireFailure(failure.reason, "sent"))
     }
     const timer = setTimeout(
@@ -72,21 +72,21 @@ export const deliver = (delivery: Delivery): (() => void) => {
   const handler = (resumes: number, from: Position): Handler => ({
     started: resumes === 0 ? delivery.onSent : undefined,
     accepted: (status, headers) => {
-      // some servers answer on the stream for what they say unasked
-      elsewhere = status === 202
+      // 202 for a request: some servers send the response on the push stream instead.
+      isAnsweredElsewhere = status === 202
       if (resumes > 0) return
       delivery.onAccepted(headers)
       if (id === undefined) conclude()
     },
     message: (answer, text) => {
       delivery.onMessage(answer, text)
-      if (id === undefined || answer.id !== id || answer.method !== undefined || settled) return
+      if (id === undefined || answer.id !== id || answer.method !== undefined || isSettled) return
       conclude()
     },
     end: (position) => {
       clearTimeout(closing)
-      if (settled || elsewhere) return settle()
-      again({ ...from, ...position }, resumes, new WireFailure(endedEarly(context), "sent"))
+      if (isSettled || isAnsweredElsewhere) return settle()
+      resumeLater({ ...from, ...position }, resumes, new WireFailure(endedEarly(context), "sent"))
     },
     refused: (refused) => {
       if (resumes > 0) {
@@ -99,19 +99,19 @@ export const deliver = (delivery: Delivery): (() => void) => {
     },
     broken: (failure, position) => {
       clearTimeout(closing)
-      if (!settled) again({ ...from, ...position }, resumes, failure)
+      if (!isSettled) resumeLater({ ...from, ...position }, resumes, failure)
     }
   })
 
   abort = exchange(context, client, delivery.request, handler(0, {}))
   return () => {
-    settled = true
+    isSettled = true
     clearTimeout(closing)
     abort()
   }
 }
 
-/** Milliseconds. A server that wants us to come back later than this does not want us to come back. */
+/** Milliseconds. The maximum wait before a resumption, also if the server sets a longer one. */
 const longestWait = 60_000
 
 const isHeaderValue = (text: string): boolean => /^[\t\x20-\x7e]*$/.test(text)
@@ -119,11 +119,11 @@ const isHeaderValue = (text: string): boolean => /^[\t\x20-\x7e]*$/.test(text)
 const endedEarly = ({ server }: Context): ConnectionError =>
   new ConnectionClosed({ server, detail: "its answer ended before it was complete" })
 
-/** A server may refuse a request with a status and say why in a proper answer to it. */
+/** The error response in the body of a refusal. A server may refuse a request by status and give the reason as JSON-RPC. */
 const answerIn = (message: Message, { body, failure, status }: Refused): Message | undefined => {
   if (status >= 500 || failure.reason._tag !== "HttpFailed" || !isRequest(message)) return undefined
   const answer = parseMessages(body).find(({ error, id }) => id === message.id && error !== undefined)
   const { code } = (answer?.error ?? {}) as { readonly code?: unknown }
-  // the status of a refused greeting tells older servers; only newer ones say in words that they are newer
+  // For a refused `initialize`, the status identifies older servers and decides. Only a newer server sends this error code.
   return message.method === "initialize" && code !== errorCodes.UnsupportedProtocolVersion ? undefined : answer
 }

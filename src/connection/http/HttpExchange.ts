@@ -1,5 +1,5 @@
 /**
- * One request and the messages that come back for it, as one JSON text or as a stream of events.
+ * Runs one HTTP request and reads the messages in its response, which is a JSON body or a stream of events.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { ConnectionClosed, type ConnectionError, IncompatibleServer } from "../../domain/Errors.js"
@@ -15,17 +15,21 @@ import * as MessageReader from "../wire/MessageReader.js"
 import * as StrayLimit from "../wire/StrayLimit.js"
 import { maxMessageBytes, maxMessageValues, type Stage, type WireEvents, WireFailure } from "../wire/Wire.js"
 
-/** What the exchanges of one server share. */
+/** The state that all exchanges of one server share. */
 export interface Reading extends Context {
   readonly intake: Intake
-  /** Counts a line of so many bytes that belongs to no message. A kilobyte counts as another line. */
+  /** Counts a line of this many bytes that belongs to no message. Each kilobyte counts as another line. */
   readonly stray: (bytes: number) => void
   readonly awaits: WireEvents["awaits"]
-  /** Counts messages that were too long, and tells them. */
+  /** Counts and reports messages that were too long. */
   readonly dropped: WireEvents["dropped"]
 }
 
-/** @param tooMuch ends the connection of a server that writes too much that is no message. */
+/**
+ * Creates the shared state.
+ *
+ * @param tooMuch closes the connection of a server that sends too much besides messages.
+ */
 export const readingOf = (
   context: Context & { readonly events: Pick<WireEvents, "awaits" | "dropped"> },
   intake: Intake,
@@ -49,15 +53,15 @@ export const readingOf = (
   }
 }
 
-/** Where a stream of events stood when it ended. */
+/** The position of an event stream at its end. */
 export interface Position {
   readonly lastEventId?: string | undefined
-  /** Milliseconds the server wants us to wait before we come back. */
+  /** The time in milliseconds after which the server wants the client to reconnect. */
   readonly retry?: number | undefined
 }
 
 export interface Request extends HttpRequest {
-  /** Whether it names a session. */
+  /** Whether the request belongs to a session. */
   readonly inSession: boolean
   readonly expects: "answer" | "stream" | "nothing"
 }
@@ -71,44 +75,44 @@ export interface Refused {
 
 export interface Handler {
   readonly started?: (() => void) | undefined
-  /** The server took the request. */
+  /** The server accepted the request. */
   readonly accepted?: ((status: number, headers: IncomingHttpHeaders) => void) | undefined
   readonly message: WireEvents["message"]
-  /** An event that is no message, such as the address of the older transport. Whether there is a use for it. */
+  /** An event that is no message, such as the `endpoint` of the older transport. Returns whether it was used. */
   readonly event?: ((name: string, data: string) => boolean) | undefined
-  /** The answer is over, in good order. */
+  /** The response is complete. */
   readonly end: (position: Position) => void
-  /** The server did not take the request. */
+  /** The server refused the request. */
   readonly refused: (refused: Refused) => void
-  /** The answer broke off, or there was none. */
+  /** The response broke off, or there was none. */
   readonly broken: (failure: WireFailure, position: Position) => void
 }
 
-/** Of a body that says why. */
+/** The maximum bytes that are read of the body of a refusal. */
 const maxRefusalBytes = 16 * 1024
 
-/** Milliseconds that such bodies may take. */
+/** Milliseconds. The maximum time to read a body that holds no messages. */
 const unreadMillis = 1000
 
 interface Reader {
   readonly data: (chunk: Buffer) => void
-  /** The body is complete, or (`broken`) there will be no more of it. */
+  /** The body is complete, or it broke off with the error `broken`. */
   readonly end: (broken?: Error) => void
 }
 
-/** Sends a request. The function it gives ends the exchange without another word to the handler. */
+/** Sends a request. The returned function ends the exchange; the handler is not called any more. */
 export const exchange = (context: Reading, client: HttpClient, request: Request, handler: Handler): (() => void) => {
   const { intake, server, stray } = context
   let reader: Reader | undefined
   let release = () => {}
   let position: Position = {}
   let started = false
-  let over = false
+  let isEnded = false
 
-  /** Nothing is said after it. */
+  /** Ends the exchange with one last callback. */
   const conclude = (tell: () => void) => {
-    if (over) return
-    over = true
+    if (isEnded) return
+    isEnded = true
     release()
     tell()
   }
@@ -138,12 +142,12 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
       dropped: context.dropped
     })
 
-  const events = (flow: Flow): Reader => {
+  const readEvents = (flow: Flow): Reader => {
     const messages = messageReader()
     const lines = LineReader.make({ limit: maxMessageBytes, overflow: tooLong, carriageReturns: true })
     const reader = EventReader.make({
       event: (name, data) => {
-        if (data.length === 0 || over) return false
+        if (data.length === 0 || isEnded) return false
         if (name === "" || name === "message") return messages.take(data) !== "nothing"
         return handler.event?.(name, data.toString("utf8")) === true
       },
@@ -157,7 +161,7 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
       tooLong,
       tooManyLines: () => unreadable(`it sent an event of more than ${maxEventLines} lines`)
     })
-    const source = sourceOf(flow, () => (over ? 0 : messages.next() || reader.read(lines)))
+    const source = sourceOf(flow, () => (isEnded ? 0 : messages.next() || reader.read(lines)))
     return {
       data: (chunk) => {
         lines.push(chunk)
@@ -167,10 +171,10 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
     }
   }
 
-  const json = (flow: Flow): Reader => {
+  const readJson = (flow: Flow): Reader => {
     const body = ByteBuffer.make()
     const messages = messageReader()
-    const source = sourceOf(flow, () => (over ? 0 : messages.next()))
+    const source = sourceOf(flow, () => (isEnded ? 0 : messages.next()))
     return {
       data: (chunk) => {
         source.arrived()
@@ -187,8 +191,12 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
     }
   }
 
-  /** Reads a body that decides nothing for a moment, so that the connection can be used again. */
-  const limited = (maxBytes: number, decide: (broken: Error | undefined) => void, data?: (chunk: Buffer) => void) => {
+  /** Reads a body without messages, limited in size and time, so that the connection can be reused. */
+  const readLimited = (
+    maxBytes: number,
+    decide: (broken: Error | undefined) => void,
+    data?: (chunk: Buffer) => void
+  ) => {
     let size = 0
     const done = (broken?: Error) => {
       clearTimeout(timer)
@@ -210,18 +218,18 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
     }
   }
 
-  const refusal = (status: number, headers: IncomingHttpHeaders): Reader => {
+  const readRefusal = (status: number, headers: IncomingHttpHeaders): Reader => {
     const read = ByteBuffer.make()
     const decide = () => {
       const isCut = read.size() > maxRefusalBytes
       const body = read.take().toString("utf8", 0, maxRefusalBytes)
       const reason = refusalError(context, { status, headers, body, isCut, inSession: request.inSession })
-      // a login that allows too little is still one
+      // A 403 for a missing scope does not end the connection: the login is still valid.
       const ends = status === 401 || reason._tag === "SessionLost"
       conclude(() => handler.refused({ status, body, failure: new WireFailure(reason, "refused", ends) }))
       abort()
     }
-    return limited(maxRefusalBytes, decide, read.add)
+    return readLimited(maxRefusalBytes, decide, read.add)
   }
 
   const readerFor = (status: number, headers: IncomingHttpHeaders, flow: Flow): Reader | undefined => {
@@ -229,9 +237,9 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
       .split(";", 1)[0]!
       .trim()
       .toLowerCase()
-    if (type === "text/event-stream") return events(flow)
-    if (type === "application/json" && request.expects !== "stream") return json(flow)
-    return request.expects === "nothing" || status === 202 ? limited(maxUnreadBytes, finish) : undefined
+    if (type === "text/event-stream") return readEvents(flow)
+    if (type === "application/json" && request.expects !== "stream") return readJson(flow)
+    return request.expects === "nothing" || status === 202 ? readLimited(maxUnreadBytes, finish) : undefined
   }
 
   const abort = client.request(request, {
@@ -240,9 +248,9 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
       handler.started?.()
     },
     head: (status, headers, flow) => {
-      if (over) return
+      if (isEnded) return
       if (status < 200 || status >= 300) {
-        reader = refusal(status, headers)
+        reader = readRefusal(status, headers)
         return
       }
       handler.accepted?.(status, headers)
@@ -250,18 +258,18 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
       if (reader === undefined) unreadable(`its answer is of type "${context.scrub(String(headers["content-type"]))}"`)
     },
     data: (chunk) => {
-      if (!over) reader?.data(chunk)
+      if (!isEnded) reader?.data(chunk)
     },
     end: () => {
-      if (!over) reader?.end()
+      if (!isEnded) reader?.end()
     },
     error: (error) => {
-      if (over) return
+      if (isEnded) return
       if (reader === undefined) breakOff(networkError(context, error), started ? "sent" : "unsent")
       else reader.end(error)
     },
     denied: (reason, ends) => {
-      // whatever the reason: the server has not taken the request
+      // Whatever the reason, the server did not accept the request.
       const failure = new WireFailure(
         CredentialFailure.scrubbed(context.scrub)(reason),
         reason._tag === "AuthRequired" ? "refused" : "unsent",
@@ -271,7 +279,7 @@ export const exchange = (context: Reading, client: HttpClient, request: Request,
     }
   })
   return () => {
-    over = true
+    isEnded = true
     release()
     abort()
   }

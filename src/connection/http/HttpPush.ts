@@ -1,6 +1,5 @@
 /**
- * The stream on which a server speaks unasked, in the legacy era over HTTP. It is a convenience: whatever happens to it, the
- * connection stays as good as it is.
+ * Keeps the legacy stream for server messages open over HTTP. It is optional: its failure does not affect the connection.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -9,10 +8,10 @@ import type { HttpClient } from "./HttpClient.js"
 import { exchange, type Handler, type Position, type Reading, type Refused, type Request } from "./HttpExchange.js"
 import type { WireEvents } from "../wire/Wire.js"
 
-/** What a server answers that has no such stream. */
+/** The statuses of a server that does not offer this stream. */
 const notOffered = new Set([400, 404, 405, 406, 501])
 
-/** A stream that lasted this long was a good one. */
+/** After this time a stream counts as stable, and the failure count is reset. */
 const stableAfter = Duration.seconds(30)
 
 const firstDelay = Duration.seconds(1)
@@ -23,12 +22,13 @@ interface Outcome {
   readonly position: Position
 }
 
+/** Opens the stream and reopens it with growing delays. Returns if the server does not offer it or has lost the session. */
 export const keepOpen = (options: {
   readonly context: Reading
   readonly client: HttpClient
   readonly request: (lastEventId: string | undefined) => Request
   readonly events: Pick<WireEvents, "message" | "push">
-  /** A server that had such a stream says that it no longer knows us. */
+  /** Called if a server that had accepted the stream before reports the end of the session. */
   readonly lost: (reason: ConnectionError) => void
 }): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -50,7 +50,7 @@ export const keepOpen = (options: {
       const { position: reached, refused } = yield* stream(options, position, opened, stable)
       if (!everOpen && notOffered.has(refused?.status ?? 0)) return events.push("none")
       if (everOpen && refused?.failure.ends === true) return options.lost(refused.failure.reason)
-      // a cursor that the server does not take would be refused for ever
+      // The server may refuse the event id itself, and would then do so each time: it is discarded.
       position = refused === undefined ? { ...position, ...reached } : {}
       events.push("degraded")
       yield* Effect.sleep(delay(failures, position.retry))
@@ -64,7 +64,7 @@ const delay = (failures: number, retry = 0): Duration.Duration =>
     Duration.min(Duration.millis(retry), longestDelay)
   )
 
-/** One stream, from its opening to its end. */
+/** Runs one stream, from its opening to its end. */
 const stream = (
   { client, context, events, request }: Parameters<typeof keepOpen>[0],
   { lastEventId }: Position,

@@ -1,5 +1,5 @@
 /**
- * Streamable HTTP: each message is a request of its own, and its answer may be a stream.
+ * The wire for streamable HTTP. Each message is one request, and its response may be a stream.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -31,10 +31,12 @@ export interface Options extends Context {
   readonly events: WireEvents
 }
 
-/** How long we wait for the server to take note that we leave. */
-const farewellBudget = "1 second"
+/** The maximum wait for the response to the DELETE request that ends the session. */
+const deleteSessionBudget = "1 second"
 
-/** Milliseconds that requests of a session which the server has forgotten may take to hear so themselves. */
+/**
+ * Milliseconds. After a server has lost the session, the responses to the other requests in flight are awaited for this long.
+ */
 const verdictBudget = 1000
 
 interface InFlight {
@@ -55,12 +57,12 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
     let sessionId: string | undefined
     let revision: string | undefined
-    let over: ConnectionError | undefined
+    let endReason: ConnectionError | undefined
     let finished = false
     let verdicts: NodeJS.Timeout | undefined
     let headers: Readonly<Record<string, string>> = fixed
 
-    const remember = () => {
+    const updateHeaders = () => {
       headers = {
         ...fixed,
         ...(sessionId === undefined ? {} : { "mcp-session-id": sessionId }),
@@ -69,13 +71,13 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     }
 
     /**
-     * Nothing more is sent. Where the server has forgotten the session, what was sent before will be told so as well, and that
-     * tells whether it was executed: it is waited for.
+     * Stops sending. If the server has lost the session, it will refuse the requests in flight as well. Their responses show
+     * which requests were not executed, so they are awaited.
      */
     const end = (reason: ConnectionError) => {
-      if (over !== undefined) return
+      if (endReason !== undefined) return
       if (reason._tag !== "SessionLost" || inFlight.size === 0) return finish(reason)
-      over = reason
+      endReason = reason
       events.closing(reason)
       verdicts = setTimeout(() => finish(reason), verdictBudget)
     }
@@ -83,7 +85,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     const finish = (reason: ConnectionError) => {
       if (finished) return
       finished = true
-      over ??= reason
+      endReason ??= reason
       intake.close()
       clearTimeout(verdicts)
       Deferred.unsafeDone(concluded, Effect.void)
@@ -93,7 +95,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       }
       inFlight.clear()
       client.abortAll()
-      events.closed(over)
+      events.closed(endReason)
     }
 
     const post = (message: Message, body: string, extra: Readonly<Record<string, string>> | undefined): Request => ({
@@ -114,7 +116,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
     })
 
     const send: Wire["send"] = (message, fate, extra) => {
-      if (over !== undefined) return fate.failed(new WireFailure(over, "unsent"))
+      if (endReason !== undefined) return fate.failed(new WireFailure(endReason, "unsent"))
       const body = serialise(server, message)
       if (typeof body !== "string") return fate.failed(body)
       const entry: InFlight = { started: false, abort: () => {}, failed: fate.failed }
@@ -132,7 +134,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
         onAccepted: (answered) => {
           if (message.method !== "initialize") return
           sessionId = answered["mcp-session-id"] as string | undefined
-          remember()
+          updateHeaders()
         },
         onMessage: events.message,
         settle: (failure) => {
@@ -140,8 +142,8 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
           if (failure === undefined) fate.done?.()
           else fate.failed(failure)
           if (failure?.ends) end(failure.reason)
-          if (verdicts !== undefined && inFlight.size === 0) finish(over!)
-          // from now on the server may speak unasked
+          if (verdicts !== undefined && inFlight.size === 0) finish(endReason!)
+          // From now on the server may send messages of its own.
           if (message.method === "notifications/initialized" && failure === undefined) {
             Deferred.unsafeDone(initialized, Effect.void)
           }
@@ -149,19 +151,19 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       })
     }
 
-    const sayFarewell = Effect.async<void>((resume) => {
+    const deleteSession = Effect.async<void>((resume) => {
       const done = () => resume(Effect.void)
       const request: Request = { method: "DELETE", url, headers, inSession: true, expects: "nothing" }
-      // by now the intake of the session is closed
+      // The intake of the session is already closed.
       const farewell = { ...reading, intake: Intake.open() }
       return Effect.sync(exchange(farewell, client, request, { message: done, end: done, refused: done, broken: done }))
-    }).pipe(withinBudget(farewellBudget), Effect.asVoid)
+    }).pipe(withinBudget(deleteSessionBudget), Effect.asVoid)
 
     yield* Effect.addFinalizer(() => {
-      if (over !== undefined && !finished) return Deferred.await(concluded)
-      const isKnown = sessionId !== undefined && over === undefined
+      if (endReason !== undefined && !finished) return Deferred.await(concluded)
+      const isKnown = sessionId !== undefined && endReason === undefined
       finish(new ConnectionClosed({ server, detail: "it was closed by us" }))
-      return isKnown ? sayFarewell : Effect.void
+      return isKnown ? deleteSession : Effect.void
     })
     yield* Deferred.await(initialized).pipe(
       Effect.zipRight(HttpPush.keepOpen({ context: reading, client, request: get, events, lost: end })),
@@ -180,7 +182,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       },
       agreed: (agreedRevision) => {
         revision = agreedRevision
-        remember()
+        updateHeaders()
       },
       pause: intake.pause,
       resume: intake.resume

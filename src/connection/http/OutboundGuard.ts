@@ -1,6 +1,6 @@
 /**
- * Keeps requests within a policy: the URL is judged before a request, and each address that a name resolves to is judged when
- * the connection is made. A name that leads elsewhere a moment later gains nothing.
+ * Restricts requests to the addresses that a policy allows. The URL is checked before the request, and each resolved address
+ * when the connection is made: this protects against DNS rebinding.
  */
 import { lookup as systemLookup, type LookupAddress } from "node:dns"
 import type { LookupFunction } from "node:net"
@@ -21,15 +21,15 @@ export class AddressRefused extends Error {
   }
 }
 
-/** How names are resolved. */
+/** The function that resolves host names. */
 export class NameLookup extends Context.Reference<NameLookup>()("mcp-supervisor/NameLookup", {
   defaultValue: (): LookupFunction => systemLookup as LookupFunction
 }) {}
 
-/** Milliseconds that a lookup ahead of a request may take. */
+/** Milliseconds. The maximum time of a lookup before a request. */
 const lookupBudget = 2000
 
-/** Why a policy forbids a URL by what is written in it. `undefined`: it is allowed. `"resolve"`: the address of the name decides. */
+/** Checks the text of a URL. `undefined`: the policy allows it. `"resolve"`: the address behind the name decides. */
 export const refusalOf = (policy: Policy, url: URL): AddressRefused | "resolve" | undefined => {
   const verdict = judge(policy, url)
   if (verdict === undefined) return "resolve"
@@ -37,9 +37,9 @@ export const refusalOf = (policy: Policy, url: URL): AddressRefused | "resolve" 
 }
 
 /**
- * The same with a lookup ahead of the request, for connections that others make: a proxy, or a browser. Each address of the name
- * has to be allowed, because any of them may be chosen. A name that cannot be resolved here is left to them, if it is https or
- * the name of a private network.
+ * Checks a URL with a lookup before the request, for connections that a proxy or a browser makes. Every address of the name
+ * must be allowed, because any of them may be used. If the name cannot be resolved here, it is allowed for https and for the
+ * names of private networks.
  */
 export const refusalAhead = async (
   policy: Policy,
@@ -71,7 +71,7 @@ const resolved = (lookup: LookupFunction, hostname: string, budget: number): Pro
     })
   })
 
-/** Connects only to addresses that the policy allows. */
+/** A connector that connects only to addresses that the policy allows. */
 export const guardedConnector = (
   policy: Policy,
   lookup: LookupFunction,
@@ -83,7 +83,7 @@ export const guardedConnector = (
   return (options, callback) => (options.protocol === "https:" ? https : http)(options, callback)
 }
 
-/** Gives only the addresses that are allowed; fails if there is none. */
+/** A lookup that returns only the allowed addresses and fails if there is none. */
 export const guardedLookup =
   (policy: Policy, protocol: string, lookup: LookupFunction): LookupFunction =>
   (hostname, options, callback) =>

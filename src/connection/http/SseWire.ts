@@ -1,6 +1,6 @@
 /**
- * The older HTTP transport: one stream for everything the server says, and an address it names there for what we say. When
- * that stream ends, so does the connection.
+ * The wire for the older HTTP+SSE transport. The server sends everything on one stream, on which it names the URL for messages
+ * to it. The connection ends with this stream.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -21,13 +21,13 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     const reading = readingOf(options, intake, (reason) => finish(reason))
     const endpoint = yield* Deferred.make<URL, ConnectionError>()
     const fixed = { "user-agent": options.userAgent, ...lowerCase(options.headers) }
-    let over: ConnectionError | undefined
+    let endReason: ConnectionError | undefined
     let hasEndpoint = false
     let revision: string | undefined
 
     const finish = (reason: ConnectionError) => {
-      if (over !== undefined) return
-      over = reason
+      if (endReason !== undefined) return
+      endReason = reason
       intake.close()
       client.abortAll()
       Deferred.unsafeDone(endpoint, Effect.fail(reason))
@@ -70,7 +70,7 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     const address = yield* Deferred.await(endpoint)
 
     const send: Wire["send"] = (message, fate) => {
-      if (over !== undefined) return fate.failed(new WireFailure(over, "unsent"))
+      if (endReason !== undefined) return fate.failed(new WireFailure(endReason, "unsent"))
       const body = serialise(server, message)
       if (typeof body !== "string") return fate.failed(body)
       const failed = (failure: WireFailure) => {
@@ -115,7 +115,7 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     return wire
   })
 
-/** The address must be on the server itself: what we send there may hold credentials. */
+/** Parses the URL for messages. It must have the origin of the server, because the messages may hold credentials. */
 const endpointOf = (server: string, url: URL, data: string): Effect.Effect<URL, IncompatibleServer> => {
   const target = URL.canParse(data, url.href) ? new URL(data, url) : undefined
   return target?.origin === url.origin

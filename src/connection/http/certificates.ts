@@ -1,5 +1,5 @@
 /**
- * The certificates that a connection trusts where a config names some of its own.
+ * Reads the certificates that a connection trusts if the config sets `caFile`.
  */
 import { readFile } from "node:fs/promises"
 import { rootCertificates } from "node:tls"
@@ -10,15 +10,18 @@ import { isShortage } from "../../domain/internal/shortage.js"
 export interface Options {
   readonly server: string
   readonly caFile: string
-  /** The file that NODE_EXTRA_CA_CERTS names. */
+  /** The file in `NODE_EXTRA_CA_CERTS`. */
   readonly extraFile?: string | undefined
   readonly read?: ((file: string) => Promise<string>) | undefined
 }
 
-/** What Node.js trusts, and what the files hold. Setting one replaces the other. */
+/**
+ * The built-in certificates of Node.js and those of both files. The `ca` option of TLS replaces all defaults, so the list must
+ * be complete.
+ */
 export const certificates = ({ caFile, extraFile, read = readText, server }: Options) =>
   Effect.tryPromise({
-    try: async () => [...rootCertificates, await read(caFile), ...(await extra(read, extraFile))],
+    try: async () => [...rootCertificates, await read(caFile), ...(await readExtra(read, extraFile))],
     catch: (error) => {
       const code = codeOf(error)
       const detail = `the certificates in "caFile" cannot be read`
@@ -26,8 +29,11 @@ export const certificates = ({ caFile, extraFile, read = readText, server }: Opt
     }
   })
 
-/** A file that cannot be read is ignored, as Node.js does it. In a shortage it could be read later, and may be needed. */
-const extra = async (read: (file: string) => Promise<string>, file = ""): Promise<ReadonlyArray<string>> => {
+/**
+ * Reads the extra certificates. An unreadable file is ignored, as in Node.js; but a shortage is temporary and the file may be
+ * needed, so it fails.
+ */
+const readExtra = async (read: (file: string) => Promise<string>, file = ""): Promise<ReadonlyArray<string>> => {
   if (file === "") return []
   return read(file).then(
     (text) => [text],

@@ -1,11 +1,11 @@
 /**
- * What those who bring credentials say when they have none: their words may hold what others told them, or what the config
- * hides.
+ * Removes secrets from the errors of a credentials provider. Their text may hold secrets of the config, or text of an
+ * authorization server.
  */
 import { AuthError, AuthRequired, type ConnectionError, RegistrationRequired } from "../../domain/Errors.js"
 import { defined } from "../../domain/internal/defined.js"
 
-/** The same without what must not be shown. */
+/** Replaces the secrets in the text of a connection error. */
 export const scrubbed =
   (scrub: (text: string) => string) =>
   (error: ConnectionError): ConnectionError => {
@@ -20,12 +20,12 @@ export const scrubbed =
       case "RegistrationRequired":
         return new RegistrationRequired({ server: error.server, detail: scrub(error.detail) })
       default:
-        // whoever makes the others scrubs them
+        // All other errors are scrubbed where they are created.
         return error
     }
   }
 
-/** The same for who logs in. */
+/** Replaces the secrets in the text of a login error. */
 export const scrubbedLogin =
   (scrub: (text: string) => string) =>
   ({ detail, reason, server }: AuthError): AuthError =>

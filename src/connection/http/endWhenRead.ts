@@ -1,9 +1,9 @@
 /**
- * Holds back the end of a connection until its reader has read all that came before.
+ * Delays the end of a connection until its reader has read everything before it.
  *
- * A Node stream tells its end as soon as its buffer is empty, also to a reader that has paused in the middle of the last
- * piece. undici 7 then fails an assertion outside of any promise, which ends the process (nodejs/undici#5360; mended in
- * undici 8, which needs Node 22; a test asks for the removal of this file then). A reader that has asked for more and got
+ * A Node.js stream reports its end as soon as its buffer is empty, even to a reader that has paused in the middle of the last
+ * chunk. undici 7 then fails an assertion outside of any promise, which ends the process (nodejs/undici#5360; fixed in undici
+ * 8, which needs Node.js 22; a test reports when this file can be removed). A reader that has requested more and received
  * nothing is not paused.
  */
 import type { Socket } from "node:net"
@@ -42,7 +42,7 @@ const holdEnd = (socket: Socket) => {
     hasAskedForMore = chunk === null
     if (hasAskedForMore && isHeld) {
       isHeld = false
-      // the reader is in the middle of asking
+      // The reader is inside `read`: the end must not be reported synchronously.
       process.nextTick(release)
     }
     return chunk

@@ -1,5 +1,5 @@
 /**
- * What an HTTP answer that is no success, or none at all, says about a server.
+ * Converts a refused or failed HTTP request into a connection error.
  */
 import type { IncomingHttpHeaders } from "node:http"
 import {
@@ -17,22 +17,22 @@ export interface Refusal {
   readonly headers: IncomingHttpHeaders
   /** The beginning of the body. */
   readonly body: string
-  /** Whether the body goes on. */
+  /** Whether the body is longer than that. */
   readonly isCut: boolean
-  /** Whether the request named a session. */
+  /** Whether the request belonged to a session. */
   readonly inSession: boolean
 }
 
 export interface Context {
   readonly server: string
   readonly scrub: (text: string) => string
-  /** The same for a text that goes on where we do not see it. */
+  /** Scrubs the beginning of a text whose rest is unknown. */
   readonly scrubBeginning: (text: string) => string
   /** Whether a login may help. */
   readonly login: boolean
 }
 
-/** The one reading of a status: which of our errors it is decides what happens next. */
+/** Converts a status to an error. This is the only place that decides it; the error decides how the supervisor reacts. */
 export const refusalError = (context: Context, refusal: Refusal): ConnectionError => {
   const { server } = context
   const { headers, inSession, status } = refusal
@@ -64,7 +64,7 @@ const authRequired = (
     ...defined({ scope: scope === undefined ? undefined : scrub(scope) })
   })
 
-/** The words of a body, if it has some for people. */
+/** The text in a body, if it is meant for people. */
 const detailOf = (
   { scrub, scrubBeginning }: Context,
   { body, headers, isCut, status }: Refusal
@@ -89,7 +89,7 @@ const messageIn = (body: string): string | undefined => {
   }
 }
 
-/** Milliseconds, from seconds or a date. */
+/** Parses `retry-after`, in seconds or as a date, to milliseconds. */
 export const retryAfter = (header: string | undefined): number | undefined => {
   if (header === undefined) return undefined
   const millis = /^\s*\d+\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
@@ -102,7 +102,7 @@ export interface Challenge {
   readonly description?: string | undefined
 }
 
-/** What a refusal says about the login that is wanted. */
+/** Parses the header `www-authenticate`. */
 export const parseChallenge = (header: string): Challenge => ({
   scope: parameter(header, "scope"),
   error: parameter(header, "error"),
@@ -123,12 +123,12 @@ export const networkError = ({ scrub, server }: Context, error: unknown): Connec
   return new NetworkFailed({
     server,
     code,
-    permanent: isCertificate(error) || unusable.has(code) || isRefusedAddress(error),
+    permanent: isCertificate(error) || permanentCodes.has(code) || isRefusedAddress(error),
     ...defined({ detail: detailOfError(scrub, error) })
   })
 }
 
-/** The system's name for an error, wherever it is hidden. */
+/** The code of a system error, from the error itself or its causes. */
 export const codeOf = (error: unknown): string => {
   for (let each = error as NodeJS.ErrnoException | undefined, depth = 0; each != null && depth < 5; depth += 1) {
     if (typeof each.code === "string") return each.code
@@ -142,12 +142,12 @@ const detailOfError = (scrub: (text: string) => string, error: unknown): string 
   return text === "" ? undefined : scrub(text).slice(0, 200)
 }
 
-/** What the platform itself does not go to. It has no code for that. */
+/** Whether the URL has a port or scheme that the platform blocks. These errors have no code. */
 const isRefusedAddress = (error: unknown): boolean =>
   error instanceof Error && /^(bad port|unknown scheme)$/.test(error.message)
 
-/** Addresses and settings that no second attempt makes better. */
-const unusable = new Set(["UND_ERR_INVALID_ARG", "ERR_INVALID_URL", "ERR_INVALID_CHAR"])
+/** The codes of errors that a retry cannot solve: invalid addresses and settings. */
+const permanentCodes = new Set(["UND_ERR_INVALID_ARG", "ERR_INVALID_URL", "ERR_INVALID_CHAR"])
 
 const isCertificate = (error: unknown): boolean =>
   /^(ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_SSL_)/.test(codeOf(error))

@@ -1,25 +1,25 @@
 /**
- * What a request says in its headers.
+ * Creates the MCP headers of a request, and normalises header names.
  */
 import type { Message } from "../wire/Wire.js"
 
-/** Where a request of the modern era names its revision. */
+/** The key in `_meta` under which a request of the modern era holds its revision. */
 const revisionKey = "io.modelcontextprotocol/protocolVersion"
 
-/** The parameter that a request of the modern era also names in a header, by method. */
-const named: Readonly<Record<string, "name" | "uri" | undefined>> = {
+/** The parameter that a request of the modern era repeats in a header, by method. */
+const namedParameters: Readonly<Record<string, "name" | "uri" | undefined>> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri"
 }
 
-/** A request of the modern era says in its headers what intermediaries may want to know. Others say nothing. */
+/** The headers that repeat parts of a request of the modern era for intermediaries. Undefined for all other messages. */
 export const modernHeaders = ({ id, method, params }: Message): Readonly<Record<string, string>> | undefined => {
   if (method === undefined || id === undefined || typeof params !== "object" || params === null) return undefined
   const fields = params as Readonly<Record<string, unknown>>
   const revision = (fields._meta as Readonly<Record<string, unknown>> | undefined)?.[revisionKey]
   if (typeof revision !== "string") return undefined
-  const field = Object.hasOwn(named, method) ? named[method] : undefined
+  const field = Object.hasOwn(namedParameters, method) ? namedParameters[method] : undefined
   const name = field === undefined ? undefined : fields[field]
   return {
     "mcp-protocol-version": revision,
@@ -28,12 +28,12 @@ export const modernHeaders = ({ id, method, params }: Message): Readonly<Record<
   }
 }
 
-/** A value as it may stand in a header: what is not plain printable text is sent as base64 and says so. */
+/** Encodes a value for a header: printable ASCII as it is, everything else as marked base64. */
 const headerValue = (value: string): string =>
   /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/s.test(value)
     ? value
     : `=?base64?${Buffer.from(value, "utf8").toString("base64")}?=`
 
-/** Header names do not mind their case; here they all have the same. */
+/** Converts header names to lower case, so that the same header from two sources has the same key. */
 export const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))

@@ -1,6 +1,6 @@
 /**
- * A ledger in the state directory: one file for each run, `children/<owner>.json`. It is written before the first process is
- * started and removed at the end. One whose owner is dead tells what is left of a run that could not clean up.
+ * Stores the ledger in the state directory, one file per run (`children/<owner>.json`). It is written before the first process
+ * starts and removed at shutdown. A file whose owner is dead lists the leftovers of a run that could not clean up.
  */
 import { randomUUID } from "node:crypto"
 import { readdir, stat } from "node:fs/promises"
@@ -23,36 +23,36 @@ import * as TaggedProcesses from "./taggedProcesses.js"
 const Entry = Schema.Struct({
   version: Schema.Literal(StateFile.version),
   owner: ProcessIdentity.Identity,
-  // nothing short of a random tag may decide about a process
+  // Only a random tag may decide about a process.
   runs: Schema.Array(Schema.UUID),
-  /** The process groups of these runs. Absent if there was none so far. */
+  /** The process groups of these runs. Absent before the first one. */
   groups: Schema.optionalWith(Schema.Array(Schema.Int.pipe(Schema.greaterThan(1))), { exact: true })
 })
 
 type Entry = typeof Entry.Type
 
-/** How long it may take to write or to remove our own file. */
+/** The time to write or remove the file of this run. */
 const ownBudget = "1 second"
 
-/** How long is waited until what others have left was looked at, and ended. */
+/** The maximum wait for the cleanup of leftovers of other owners. */
 const othersBudget = "2500 millis"
 
-/** More than any number of groups takes. */
+/** The maximum file size; no number of groups reaches it. */
 const maxBytes = 1024 * 1024
 
-/** Groups that start or end together are written together. */
+/** Groups that start or end within this time are written together. */
 const writingPause = "200 millis"
 
-/** Milliseconds after which nobody comes back to finish what he was writing. */
+/** The age in milliseconds at which an unreadable file is removed: its writer will not finish it. */
 const abandonedAfter = 24 * 60 * 60 * 1000
 
 const directoryIn = (stateDir: string): string => join(stateDir, "children")
 
-/** Nothing is touched before something is recorded. */
+/** Provides the ledger. No file is touched before a run is recorded. */
 export const layer = (stateDir: string): Layer.Layer<never> =>
   Layer.succeedContext(Context.make(ChildLedger, make(directoryIn(stateDir))))
 
-/** Ends what dead owners have left there, for whoever starts nothing himself. */
+/** Ends what dead owners have left, for callers that start no processes themselves. */
 export const clear = (stateDir: string): Effect.Effect<void> =>
   Effect.annotateLogs(sweep(directoryIn(stateDir)), "directory", directoryIn(stateDir))
 
@@ -64,13 +64,13 @@ const make = (directory: string): Service => ({
       const changed = yield* Queue.sliding<void>(1)
       const owner = yield* ProcessIdentity.self
       const entry = (): Entry => ({ version: StateFile.version, owner, runs: [runTag], groups: [...groups] })
-      yield* Effect.acquireRelease(enter(path, entry()), () =>
+      yield* Effect.acquireRelease(writeEntry(path, entry()), () =>
         Effect.suspend(() => (groups.size > 0 ? Effect.void : withinBudget(ownBudget)(StateFile.remove(path))))
       )
       const write = Effect.suspend(() => Effect.ignore(StateFile.write(path, JSON.stringify(entry()))))
       const writing = Effect.forever(Queue.take(changed).pipe(Effect.zipRight(write), Effect.delay(writingPause)))
       yield* Effect.forkScoped(Effect.interruptible(writing))
-      // what takes longer goes on: whoever was asked to end has to be made to
+      // A longer cleanup continues in the background: processes that received SIGTERM may still need SIGKILL.
       const sweeping = yield* Effect.forkScoped(Effect.interruptible(sweep(directory)))
       yield* Effect.timeoutOption(Fiber.await(sweeping), othersBudget)
       return {
@@ -86,49 +86,51 @@ const make = (directory: string): Service => ({
     }).pipe(Effect.annotateLogs("directory", directory))
 })
 
-/** Without a ledger everything works but the cleaning up after a crash. */
-const enter = (path: string, entry: Entry): Effect.Effect<void> =>
+/** Writes the file. A failure is only logged: without a ledger, only the cleanup after a crash is missing. */
+const writeEntry = (path: string, entry: Entry): Effect.Effect<void> =>
   StateFile.write(path, JSON.stringify(entry)).pipe(
     withinBudget(ownBudget),
     Effect.flatMap(Option.match({ onNone: () => Effect.fail("ETIMEDOUT"), onSome: Effect.succeed })),
     Effect.catchAll((code) => Effect.logWarning("mcp.children.unrecorded").pipe(Effect.annotateLogs("code", code)))
   )
 
-/** Looks at all files, and ends what dead owners have left. */
+/** Reads all files and ends what dead owners have left. */
 const sweep = (directory: string): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const here = yield* ProcessIdentity.self
+    const self = yield* ProcessIdentity.self
     const names = yield* Effect.tryPromise(() => readdir(directory))
-    const orphaned = yield* Effect.forEach(names, (name) => examine(join(directory, name), here), { concurrency: 8 })
+    const orphaned = yield* Effect.forEach(names, (name) => findOrphan(join(directory, name), self), { concurrency: 8 })
     yield* reap(orphaned.flatMap(Option.toArray))
   }).pipe(
-    // a directory that is not there has been reported when it could not be made
+    // A missing directory was reported when it could not be created.
     Effect.catchAll((error) => Effect.logDebug("mcp.children.unswept", error))
   )
 
-interface Orphaned {
+interface OrphanedEntry {
   readonly path: string
   readonly entry: Entry
 }
 
-/** Gives the entry of an owner who is dead and may have left something. Removes what is of no use to anybody. */
-const examine = (path: string, here: ProcessIdentity.Identity): Effect.Effect<Option.Option<Orphaned>> =>
+/** Returns the entry of a dead owner that may have left processes. Removes obsolete files. */
+const findOrphan = (path: string, self: ProcessIdentity.Identity): Effect.Effect<Option.Option<OrphanedEntry>> =>
   Effect.gen(function* () {
-    const found = yield* StateFile.read(path, maxBytes)
-    if (found._tag === "Absent" || found._tag === "Newer") return Option.none()
-    if (found._tag !== "Found" || !isEntry(found.content)) {
+    const file = yield* StateFile.read(path, maxBytes)
+    if (file._tag === "Absent" || file._tag === "Newer") return Option.none()
+    if (file._tag !== "Found" || !isEntry(file.content)) {
       if (yield* isAbandoned(path)) yield* StateFile.remove(path)
       return Option.none()
     }
-    const { owner, runs } = found.content
+    const { owner, runs } = file.content
     if ((yield* ProcessIdentity.isAlive(owner)) !== "dead") return Option.none()
-    if (owner.boot !== here.boot) {
+    if (owner.boot !== self.boot) {
       yield* StateFile.remove(path)
       return Option.none()
     }
-    // of a run that we belong to ourselves, somebody else has to be the judge
-    const own = InheritedRun.get()
-    return own !== undefined && runs.includes(own) ? Option.none() : Option.some({ path, entry: found.content })
+    // This process carries the tag of that run: the cleanup is left to a process outside of it.
+    const inheritedRun = InheritedRun.get()
+    return inheritedRun !== undefined && runs.includes(inheritedRun)
+      ? Option.none()
+      : Option.some({ path, entry: file.content })
   })
 
 const isEntry = Schema.is(Entry)
@@ -140,7 +142,7 @@ const isAbandoned = (path: string): Effect.Effect<boolean> =>
     ({ mtimeMs }, now) => now - mtimeMs > abandonedAfter
   ).pipe(Effect.orElseSucceed(() => false))
 
-const reap = (orphaned: ReadonlyArray<Orphaned>): Effect.Effect<void> =>
+const reap = (orphaned: ReadonlyArray<OrphanedEntry>): Effect.Effect<void> =>
   Effect.gen(function* () {
     if (orphaned.length === 0) return
     const ended = yield* TaggedProcesses.end(

@@ -1,5 +1,6 @@
 /**
- * The process groups that are ours. A group is killed as a whole: what a wrapper such as `npx` started goes with it.
+ * Tracks the process groups that this process started. A group is killed as a whole, with the processes that a wrapper such as
+ * `npx` started.
  */
 import { spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
@@ -16,23 +17,23 @@ export interface ProcessGroups {
   /** Must be called before a process is started. */
   readonly prepare: () => void
   readonly add: (pid: number) => void
-  /** Nothing of the group is left, nor of what has left it. */
+  /** Reports that nothing of the group is left, including processes that have left it. */
   readonly remove: (pid: number) => void
-  /** All was done that we can do; whether anything is left could not be seen. The guard and the ledger do not forget it. */
+  /** Stops tracking a group of which processes may be left. The guard and the ledger keep it. */
   readonly giveUp: (pid: number) => void
-  /** Runs what sees to the end of a group. It outlives the connection, and is interrupted when the scope of the groups closes. */
+  /** Runs the fiber that ends a group. It outlives the connection and is interrupted when the scope of the groups closes. */
   readonly run: (burial: Effect.Effect<void>) => Effect.Effect<Fiber.RuntimeFiber<void>>
 }
 
-/** All groups of this process, whoever started them: one hook on its exit is enough for all. */
-const living = new Set<number>()
+/** The groups of all connectors in this process: one exit hook serves all of them. */
+const trackedGroups = new Set<number>()
 
-/** Kills what is left, at once and without waiting. */
-const killAll = () => living.forEach((pid) => signal(pid, "SIGKILL"))
+/** Kills all groups immediately, without waiting. */
+const killAll = () => trackedGroups.forEach((pid) => signal(pid, "SIGKILL"))
 
 let hooks = 0
 
-/** While it is there, the exit of our own process ends the groups that are left. */
+/** Creates the tracker. While its scope is open, the exit of this process kills the groups that are left. */
 export const make = (watch: Watch): Effect.Effect<ProcessGroups, never, Scope.Scope> =>
   Effect.gen(function* () {
     yield* Effect.acquireRelease(Effect.sync(hook), () => Effect.sync(unhook))
@@ -40,15 +41,15 @@ export const make = (watch: Watch): Effect.Effect<ProcessGroups, never, Scope.Sc
     return {
       prepare: watch.prepare,
       add: (pid) => {
-        living.add(pid)
+        trackedGroups.add(pid)
         watch.started(pid)
       },
       remove: (pid) => {
-        living.delete(pid)
+        trackedGroups.delete(pid)
         watch.gone(pid)
       },
-      // its number may soon be that of another group
-      giveUp: (pid) => void living.delete(pid),
+      // The pid may soon belong to a different group.
+      giveUp: (pid) => void trackedGroups.delete(pid),
       run: (burial) => FiberSet.run(burials, Effect.interruptible(burial))
     }
   })
@@ -63,23 +64,23 @@ const unhook = () => {
   if (hooks === 0) process.off("exit", killAll)
 }
 
-/** Whether anything was there to be signalled. */
+/** Signals the group. Returns whether anything was there to signal. */
 export const signal = (pid: number, name: "SIGTERM" | "SIGKILL"): boolean => {
   const killer = killTree(process.platform, pid)
   if (killer === undefined) return kill(-pid, name)
-  // there is no polite signal: closing its stdin was the polite step
+  // Windows has no equivalent of SIGTERM; closing stdin was the polite step.
   if (name === "SIGKILL") {
     spawn(killer.command, killer.args, { stdio: "ignore", windowsHide: true, shell: false }).on("error", () => {})
   }
   return isAlive(pid)
 }
 
-/** Whether anything of the group is left. */
+/** Whether any process of the group exists, zombies included. */
 export const isAlive = (pid: number): boolean => kill(process.platform === "win32" ? pid : -pid, 0)
 
 /**
- * Whether anything of the group still runs. Where nobody buries the dead, as in many a container, they count as part of
- * their group for ever; only a look at each process tells. That takes milliseconds: ask {@link isAlive} first.
+ * Whether any process of the group runs. Without an init process that reaps zombies, as in many containers, they stay in their
+ * group forever; only the state of each process tells. Reading it takes milliseconds: check {@link isAlive} first.
  */
 export const isRunning = (pid: number): boolean => {
   if (!isAlive(pid) || process.platform !== "linux") return isAlive(pid)
@@ -92,13 +93,13 @@ export const isRunning = (pid: number): boolean => {
 
 const runsInGroup = (name: string, group: number): boolean => {
   try {
-    // behind the name of the program, which may hold anything: state, parent, group
+    // The fields after the program name, which may hold any character: state, parent, group.
     const [state, , itsGroup] = readFileSync(`/proc/${name}/stat`, "latin1")
       .replace(/^.*\) /s, "")
       .split(" ", 3)
     return Number(itsGroup) === group && state !== "Z" && state !== "X"
   } catch (error) {
-    // without a free descriptor nothing is known about it, and it counts as running
+    // Without a free descriptor the state is unknown: the group counts as running.
     if (isShortage(codeOf(error))) throw error
     return false
   }
@@ -108,7 +109,7 @@ const kill = (target: number, name: NodeJS.Signals | 0): boolean => {
   try {
     return process.kill(target, name)
   } catch (error) {
-    // somebody who may not be signalled is there nevertheless
+    // A process that may not be signalled exists nevertheless.
     return (error as NodeJS.ErrnoException).code === "EPERM"
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The guard as a shell process, one for each supervisor, started before the first server. Its arguments and its input tell it
- * what runs; the end of that input without `bye` means that we died. See docs/decisions/0012-process-guard.md.
+ * Runs the guard as a shell process, one per supervisor, started before the first server. Its arguments and its input tell it
+ * which groups run; the end of the input without `bye` means that the supervisor died. See
+ * docs/decisions/0012-process-guard.md.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import type { Socket } from "node:net"
@@ -15,7 +16,7 @@ import { guardScript } from "./guardScript.js"
 import { noGuard, ProcessGuard, type Service, type Watch } from "../ProcessGuard.js"
 import { guardVariable } from "../stdio/StdioCommand.js"
 
-/** Starts nothing before the first server does. There is no guard on Windows. */
+/** Provides the guard. Its process starts with the first server. There is no guard on Windows. */
 export const layer: Layer.Layer<never> = Layer.succeedContext(
   Context.make(ProcessGuard, { watch: (runTag) => (process.platform === "win32" ? noWatch : watch(runTag)) })
 )
@@ -24,16 +25,16 @@ const noWatch = Effect.succeed(noGuard)
 
 type Guard = ChildProcessByStdio<Writable, null, null>
 
-/** Absent if the system could not start it. */
+/** Undefined if the process could not be started. */
 const inputOf = (guard: Guard): Socket | undefined => guard.stdin as Socket | undefined
 
-/** How long the guard may take to exit after `bye`. */
+/** The time the guard has to exit after `bye`. */
 const byeBudget = "500 millis"
 
 /** The exit code of a guard that lacks a program it needs. */
 const unusable = 3
 
-/** A guard that lived shorter than this is not replaced at once. */
+/** A guard that ran for less than this time is replaced after a pause. */
 const steadyAfter = Duration.toMillis("5 seconds")
 
 const pauseAfter = (quickEnds: number): Duration.Duration =>
@@ -63,7 +64,7 @@ const watch: Service["watch"] = (runTag) =>
           isOver = true
           lose(started, how, isUsable)
         }
-        // a lack of descriptors or memory passes; a system without a shell stays one
+        // A lack of descriptors or memory is temporary; a missing shell is not.
         started.once("error", ({ code = "unknown" }: NodeJS.ErrnoException) => ended(code, code !== "ENOENT"))
         started.once("exit", (code, signal) => ended(signal ?? `code ${code}`, code !== unusable))
       } catch (error) {
@@ -127,8 +128,9 @@ const watch: Service["watch"] = (runTag) =>
 const warn = (message: string, how: string) => Effect.annotateLogs(Effect.logWarning(message), "ended", how)
 
 /**
- * A session of its own, so that no signal for our group or terminal reaches it; none of our streams, so that a reader of our
- * output does not wait for it; and not the tag of the run, or it would end itself.
+ * Starts the guard process: in its own session, so that no signal to this group or terminal reaches it; without the streams of
+ * this process, so that a reader of its output does not wait for the guard; and without the tag of the run, or the guard would
+ * end itself.
  */
 const launch = (known: ReadonlyArray<string>): Guard => {
   const guard = spawn("/bin/sh", ["-c", guardScript, "mcp-supervisor-guard", ...known], {
@@ -144,7 +146,10 @@ const launch = (known: ReadonlyArray<string>): Guard => {
   return guard
 }
 
-/** A guard that was not told `bye` has work to do, which takes it longer than our shutdown may take. */
+/**
+ * Closes the guard's input. Waits for its exit only after `bye`: otherwise it has processes to end, which takes longer than a
+ * shutdown may take.
+ */
 const end = (guard: Guard, isOrderly: boolean): Effect.Effect<void> =>
   Effect.async<void>((resume) => {
     if (guard.pid === undefined || guard.exitCode !== null || guard.signalCode !== null) return resume(Effect.void)

@@ -1,6 +1,6 @@
 /**
- * Processes that a server started and that have left its process group (`setsid`). They are found by the tag of that server in
- * their environment, which takes a look at all processes of the system. Servers that end together share a look.
+ * Finds processes of a server that have left its process group (`setsid`). They carry the tag of the server in their
+ * environment; finding them requires a listing of all processes. Servers that end together share one listing.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -11,15 +11,15 @@ import * as TaggedProcesses from "./taggedProcesses.js"
 
 export interface StrayProcesses {
   /**
-   * The processes of a server outside of its group. None where the system does not show environments. Fails if that cannot be
-   * seen now, for lack of file descriptors: then it has to be asked again.
+   * The processes of a server outside of its group. Empty on systems that do not show environments. Fails if the listing fails
+   * for lack of file descriptors: the caller has to retry.
    */
   readonly find: (tag: Tag, group: number) => Effect.Effect<ReadonlyArray<number>, CannotLook>
-  /** Signals those that still carry the tag. Throws if that cannot be seen now. */
+  /** Signals the processes that still carry the tag. Throws if that cannot be determined for lack of resources. */
   readonly signal: (tag: Tag, pids: ReadonlyArray<number>, name: "SIGTERM" | "SIGKILL") => void
 }
 
-/** A look blocks the event loop for some milliseconds. After it, this many times as long belongs to everything else. */
+/** A listing blocks the event loop for some milliseconds. The next one starts after a pause of this many times its duration. */
 const restFactor = 4
 
 export const make = (
@@ -29,7 +29,7 @@ export const make = (
   let next: { readonly rows: Deferred.Deferred<ReadonlyArray<Row>, CannotLook>; readonly runs: Set<string> } | undefined
   let notBefore = Number.NEGATIVE_INFINITY
 
-  const lookNow = (runs: Runs) =>
+  const listNow = (runs: Runs) =>
     Effect.gen(function* () {
       const begun = yield* Clock.currentTimeMillis
       const rest = Effect.map(Clock.currentTimeMillis, (ended) => {
@@ -38,22 +38,23 @@ export const make = (
       return yield* Effect.ensuring(list(runs), rest)
     })
 
-  /** A look that begins after this was called and is shared by all that wait for it. */
-  const look = (run: string): Effect.Effect<ReadonlyArray<Row>, CannotLook> =>
+  /** A listing that starts after this call. Concurrent callers share it. */
+  const shareListing = (run: string): Effect.Effect<ReadonlyArray<Row>, CannotLook> =>
     Effect.gen(function* () {
       if (next !== undefined) {
         next.runs.add(run)
         return yield* Deferred.await(next.rows)
       }
       const rows = yield* Deferred.make<ReadonlyArray<Row>, CannotLook>()
-      const own = { rows, runs: new Set([run]) }
-      next = own
-      // a daemon, because others may wait for it as well; it ends after one look, and what becomes of it is told in any case
+      const listing = { rows, runs: new Set([run]) }
+      next = listing
+      // A daemon fiber, because other callers may wait for it as well. It ends after one listing, and `rows` completes in any
+      // case.
       yield* Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         if (notBefore > now) yield* Effect.sleep(notBefore - now)
         next = undefined
-        return yield* lookNow(own.runs)
+        return yield* listNow(listing.runs)
       }).pipe(Effect.intoDeferred(rows), Effect.forkDaemon)
       return yield* Deferred.await(rows)
     })
@@ -62,7 +63,7 @@ export const make = (
     find: (tag, group) =>
       process.platform === "win32"
         ? Effect.succeed([])
-        : look(tag.run).pipe(
+        : shareListing(tag.run).pipe(
             Effect.map((rows) => TaggedProcesses.straysOf(rows, tag, group, process.pid)),
             Effect.catchTag("CannotLook", (error) => (error.isPassing ? Effect.fail(error) : Effect.succeed([])))
           ),

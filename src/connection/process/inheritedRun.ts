@@ -1,13 +1,13 @@
 /**
- * The run of another supervisor that this process was started in, if it was: then our environment carries that run's tag. It
- * stays there. What this program starts besides its servers is part of that run, too.
+ * The tag of the outer run, if this process was started by a server of another supervisor. The tag stays in the environment of
+ * this process: everything it starts, except for its servers, belongs to the outer run as well.
  */
 import { childVariable, runVariable } from "../stdio/StdioCommand.js"
 
-/** The tag of that run. */
+/** The tag of the outer run. */
 export const get = (): string | undefined => process.env[runVariable]
 
-/** An environment without the tag, for a process that is not part of that run. */
+/** An environment without the tag, for a process that does not belong to the outer run. */
 export const without = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => {
   const { [runVariable]: _run, [childVariable]: _child, ...rest } = env
   return rest

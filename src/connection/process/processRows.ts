@@ -1,5 +1,5 @@
 /**
- * A look at all processes of the system, and at what their environments say of runs and guards.
+ * Lists all processes of the system, with the run tags and guard marks in their environments.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import * as Data from "effect/Data"
@@ -9,39 +9,39 @@ import { ask, parseStat, procIsOurs } from "../../system/processIdentity.js"
 import { codeOf } from "../../system/wholeFile.js"
 import { childVariable, guardVariable, runVariable } from "../stdio/StdioCommand.js"
 
-/** A process, and what its environment says. */
+/** A process, with the marks in its environment. */
 export interface Row {
   readonly pid: number
   readonly group: number
-  /** The run it belongs to, if that is one of those looked for. */
+  /** The run it belongs to, if it is one of those requested. */
   readonly run: string | undefined
-  /** The server of that run. */
+  /** The number of the server in that run. */
   readonly child: string | undefined
-  /** The supervisor that it is the guard of. */
+  /** The pid of the supervisor that this process guards. */
   readonly guards: number | undefined
 }
 
-/** The tags that are looked for. */
+/** The tags to search for. */
 export type Runs = Pick<ReadonlySet<string>, "has">
 
-/** Nothing is known about any process. */
+/** The processes cannot be listed. */
 export class CannotLook extends Data.TaggedError("CannotLook")<{
-  /** Whether only something is lacking now, such as a file descriptor. Otherwise environments cannot be seen here at all. */
+  /** Whether the cause is temporary, such as a lack of file descriptors. Otherwise this system does not show environments. */
   readonly isPassing: boolean
 }> {}
 
-/** All processes, with what their environment says of these runs. */
+/** Lists all processes, with their marks for these runs. */
 export const list = (runs: Runs): Effect.Effect<ReadonlyArray<Row>, CannotLook> =>
   process.platform === "darwin" ? listWithPs(runs) : Effect.try({ try: () => listProc(runs, false), catch: cannotLook })
 
 /**
- * All processes, without the environments of those that are older than our own: everything that we started is younger. That
- * takes half the time of {@link list}.
+ * Lists all processes, but reads only the environments of those younger than this process: everything it started is younger.
+ * Takes half the time of {@link list}.
  */
 export const listYounger = (runs: Runs): Effect.Effect<ReadonlyArray<Row>, CannotLook> =>
   process.platform === "darwin" ? listWithPs(runs) : Effect.try({ try: () => listProc(runs, true), catch: cannotLook })
 
-/** The entries of a process's environment. Throws if that cannot be known now. */
+/** The entries of a process's environment. Throws if it cannot be read for lack of resources. */
 export const environOf = (pid: number): ReadonlyArray<string> => readOf(`/proc/${pid}/environ`)?.split("\0") ?? []
 
 const cannotLook = (error: unknown): CannotLook => {
@@ -52,7 +52,8 @@ const cannotLook = (error: unknown): CannotLook => {
 const isShortage = (error: unknown): boolean => Shortage.isShortage(codeOf(error))
 
 /**
- * Undefined if the process has ended or is another user's. A shortage says nothing about the process, so it is thrown.
+ * The content of a file in /proc. Undefined if the process has ended or belongs to another user. A lack of resources says
+ * nothing about the process, so it is thrown.
  */
 const readOf = (path: string): string | undefined => {
   try {
@@ -63,7 +64,7 @@ const readOf = (path: string): string | undefined => {
   }
 }
 
-/** All at once and without waiting, so that what is seen is still true when it is acted upon. */
+/** Synchronous, so that the result is still true when it is used. */
 const listProc = (runs: Runs, onlyYounger: boolean): ReadonlyArray<Row> => {
   if (!procIsOurs()) throw new CannotLook({ isPassing: false })
   const since = onlyYounger ? Number(statOf("self")?.startedAt ?? 0) : 0
@@ -100,21 +101,22 @@ const listWithPs = (runs: Runs) =>
     ask("/bin/ps", "-axEww", "-o", "pid=", "-o", "pgid=", "-o", "command="),
     (plain, withEnvironment) => parsePs(runs, plain, withEnvironment)
   ).pipe(
-    // a ps that took too long, or that could not be started, may work later; one that is not there does not
-    Effect.mapError(({ error }) => new CannotLook({ isPassing: !never.has(codeOf(error)) }))
+    // A `ps` that timed out or could not be started may work later; a missing one does not.
+    Effect.mapError(({ error }) => new CannotLook({ isPassing: !permanentCodes.has(codeOf(error)) }))
   )
 
-const never: ReadonlySet<string> = new Set(["ENOENT", "EACCES", "EPERM"])
+const permanentCodes: ReadonlySet<string> = new Set(["ENOENT", "EACCES", "EPERM"])
 
 /**
- * Two lists of the same processes, the second with the environment behind the command line. What stands on a command line
- * is no tag.
+ * Combines two listings of the same processes, of which the second has the environment after the command line. A tag on the
+ * command line does not count.
  */
 export const parsePs = (runs: Runs, plain: string, withEnvironment: string): ReadonlyArray<Row> => {
   const commands = new Map(psLines(plain).map(({ command, pid }) => [pid, command]))
   return psLines(withEnvironment).map(({ command, group, pid }) => {
-    const known = commands.get(pid)
-    const environment = known !== undefined && command.startsWith(known) ? command.slice(known.length) : ""
+    const plainCommand = commands.get(pid)
+    const environment =
+      plainCommand !== undefined && command.startsWith(plainCommand) ? command.slice(plainCommand.length) : ""
     return { pid, group, ...marksIn(runs, environment.split(/\s+/)) }
   })
 }

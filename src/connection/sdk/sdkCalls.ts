@@ -1,5 +1,5 @@
 /**
- * Tool calls: past the SDK in the legacy era, through it in the modern one.
+ * Implements tool calls, bypassing the SDK in the legacy era and through the SDK in the modern era.
  */
 import { LOG_LEVEL_META_KEY, type Tool } from "@modelcontextprotocol/client"
 import * as Duration from "effect/Duration"
@@ -15,7 +15,7 @@ import type { CallOptions, RequestError, Session } from "../Session.js"
 import { type Link, limitsOf, perform, request, toRequestError } from "./sdkRequests.js"
 import { wholeResult } from "./sdkTransport.js"
 
-/** What depends on how calls are made. */
+/** The methods of a session that differ between the eras. */
 type Calling = Pick<Session, "callTool" | "listTools" | "setLogLevel">
 
 type Report = (progress: Protocol.Progress) => void
@@ -48,7 +48,10 @@ export const legacy = (link: Link, calls: CallTable, listTools: Session["listToo
   }
 }
 
-/** In the modern era a call repeats some of its arguments in headers, as the tool's definition says, and names the level. */
+/**
+ * Tool calls of the modern era. A call repeats some arguments in headers, as the tool's definition requires, and holds the log
+ * level.
+ */
 export const modern = (link: Link, list: Session["listTools"]): Calling => {
   let logLevel: Protocol.LogLevel | undefined
   let definitions = new Map<string, Tool>()
@@ -66,7 +69,7 @@ export const modern = (link: Link, list: Session["listTools"]): Calling => {
       link,
       limitsOf(link, options),
       (sdkOptions) => {
-        // without a definition the SDK would list and call again by itself
+        // Without a definition the SDK would fetch the list and repeat the call on its own.
         const toolDefinition = definitions.get(name) ?? { name, inputSchema: { type: "object" as const } }
         return link.client.callTool(params, { ...sdkOptions, toolDefinition })
       },
@@ -77,7 +80,7 @@ export const modern = (link: Link, list: Session["listTools"]): Calling => {
     )
   }
 
-  /** A server that wants other headers has changed its list. It has not executed the call. */
+  /** Retries a call once after `HeaderMismatch`: the server's list has changed, and it has not executed the call. */
   const call: Call = (...parameters) =>
     Effect.catchIf(
       once(...parameters),
@@ -95,12 +98,12 @@ export const modern = (link: Link, list: Session["listTools"]): Calling => {
   }
 }
 
-/** Of a server that reports faster than its reports are handled, the latest are kept. */
+/** The maximum number of waiting progress reports. If a server reports faster than the handler runs, the oldest are dropped. */
 const maxReports = 256
 
 /**
- * Reports run in order and one at a time, in a fiber of the call. Those before the answer run before the call returns, if
- * they do not take longer for it than a server may be silent.
+ * Runs the progress handler in a fiber of the call, in order and one report at a time. Reports that arrived before the response
+ * are handled before the call returns, unless this takes longer than the idle limit.
  */
 const withReports =
   (link: Link, call: Call): Session["callTool"] =>
@@ -124,7 +127,7 @@ const withReports =
       const { idle, total } = limitsOf(link, options)
       const patience = Math.max(0, Math.min(idle, total - Duration.toMillis(took)))
       if (Exit.isSuccess(exit)) yield* Effect.timeoutOption(Fiber.await(reader), patience)
-      // a handler that takes longer is not waited for: it ends with the call
+      // A slower handler is interrupted at the end of the call.
       yield* Fiber.interruptFork(reader)
       return yield* exit
     })

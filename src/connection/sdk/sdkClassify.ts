@@ -1,5 +1,5 @@
 /**
- * The one place where errors of the SDK become ours. It is total: whatever is thrown, an error of the domain comes out.
+ * Converts errors of the SDK to errors of the domain. It is total: any thrown value becomes an error of the domain.
  */
 import {
   AuthorizationServerMismatchError,
@@ -44,41 +44,41 @@ import { spawnReason } from "../stdio/StdioCommand.js"
 import { WireFailure } from "../wire/Wire.js"
 
 export interface Context extends HttpContext {
-  /** Where the attempt stands. Defaults to `handshake`. */
+  /** The current phase of the attempt. Defaults to `handshake`. */
   readonly phase?: AttemptPhase | undefined
-  /** Milliseconds the attempt may take. */
+  /** The timeout of the attempt in milliseconds. */
   readonly timeout?: number | undefined
-  /** Why the connection ended, if it has. */
+  /** The reason for the end of the connection, once it has ended. */
   readonly closed?: ConnectionError | undefined
   /** The command of a local server, without secrets. */
   readonly command?: string | undefined
 }
 
-/** Why an attempt to connect failed, or a connection ended. */
-export const connectionError = (given: Context, thrown: unknown): ConnectionError => {
-  const { server } = given
-  const scrub = (text: string) => excerptOf(given, text, maxDetail)
-  const context = { ...given, scrub }
+/** The reason why an attempt to connect failed or a connection ended. */
+export const connectionError = (rawContext: Context, thrown: unknown): ConnectionError => {
+  const { server } = rawContext
+  const scrub = (text: string) => excerptOf(rawContext, text, maxDetail)
+  const context = { ...rawContext, scrub }
   try {
     for (const error of chain(thrown)) {
-      const known = fromTransport(context, error) ?? fromAuth(context, error) ?? fromHandshake(context, error)
-      if (known !== undefined) return known
+      const classified = fromTransport(context, error) ?? fromAuth(context, error) ?? fromHandshake(context, error)
+      if (classified !== undefined) return classified
     }
   } catch {
-    // somebody threw what cannot even be looked at
+    // The thrown value cannot even be inspected.
   }
-  return new UnexpectedFailure({ server, detail: shown(given, textOf(thrown), maxUnexpected) })
+  return new UnexpectedFailure({ server, detail: shown(rawContext, textOf(thrown), maxUnexpected) })
 }
 
-/** Characters of a server's own words in an error. */
+/** The maximum number of characters of a server's text in an error. */
 const maxDetail = 2 * 1024
 const maxUnexpected = 500
 const maxHint = 300
 
-/** Revisions of the protocol that an error names. */
+/** The maximum number of protocol revisions in an error. */
 const maxRevisions = 20
 
-/** An error and what it was caused by. */
+/** An error, followed by its causes. */
 function* chain(thrown: unknown): Iterable<unknown> {
   let error = thrown
   for (let depth = 0; depth < 5 && error !== undefined && error !== null; depth += 1) {
@@ -130,7 +130,7 @@ const fromTransport = (context: Context, error: unknown): ConnectionError | unde
 const networkCode =
   /^(E[A-Z]+|EAI_[A-Z]+|UND_ERR_[A-Z_]+|CERT_[A-Z_]+|ERR_TLS_[A-Z_]+|DEPTH_ZERO_[A-Z_]+|SELF_SIGNED_[A-Z_]+|UNABLE_TO_[A-Z_]+)$/
 
-/** The SDK's own names for HTTP failures say little: the status says all. */
+/** The HTTP status of an SDK error. The SDK's own codes for HTTP failures say less than the status. */
 const statusOf = (error: unknown): number | undefined => {
   if (error instanceof SseError) return error.code !== undefined && error.code >= 300 ? error.code : undefined
   if (!(error instanceof SdkError)) return undefined
@@ -152,7 +152,8 @@ const fromAuth = (context: Context, error: unknown): ConnectionError | undefined
   if (error instanceof UnauthorizedError) return required("the server asks for a login")
   if (error instanceof RegistrationRejectedError) {
     if (error.status === 429 || error.status >= 500) return new HttpFailed({ server, status: error.status })
-    // where nobody is found to register with, the server itself is asked: it knows no OAuth, but some other credentials
+    // Without authorization server metadata, the SDK registers with the server itself. A 404 there means that the server does
+    // not support OAuth, but needs other credentials.
     if (error.status === 404) {
       return new AuthRequired({ server, reason: "the server wants credentials, but offers no login", login: false })
     }
@@ -204,7 +205,7 @@ const fromHandshake = ({ closed, scrub, server }: Context, error: unknown): Conn
   }
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.InvalidResult) return incompatible("its greeting is malformed")
-    // the cause, if there is one, says more
+    // If there is a cause, it says more.
     if (error.code !== SdkErrorCode.EraNegotiationFailed || error.cause !== undefined) return undefined
     if (closed !== undefined) return closed
     return incompatible(error.message)
@@ -217,11 +218,14 @@ const fromHandshake = ({ closed, scrub, server }: Context, error: unknown): Conn
     : undefined
 }
 
-/** What our own transport found wrong with an answer; `true` where that is plain. */
+/** The issue that the transport found in a malformed response; `true` if there is no further detail. */
 const malformedIssue = ({ data }: SdkProtocolError): Issue | true | undefined =>
   (data as Record<string, Issue | true> | undefined)?.[malformedKey]
 
-/** Why a request on a live connection failed. Whether it was sent is known for our own failures; else it was. */
+/**
+ * The reason why a request on an open connection failed. A `WireFailure` knows whether the request was sent; for any other
+ * error it counts as sent.
+ */
 export const requestError = (context: Context, thrown: unknown): RequestError => {
   const { server } = context
   if (thrown instanceof WireFailure) return requestFailure(server, thrown)
@@ -237,7 +241,7 @@ export const requestError = (context: Context, thrown: unknown): RequestError =>
   if (thrown instanceof SdkError && thrown.code === SdkErrorCode.MethodNotSupportedByProtocolVersion) {
     return protocolError(server, { code: Protocol.errorCodes.MethodNotFound, message: thrown.message }, context)
   }
-  if (thrown instanceof SdkError && notAnAnswer.has(thrown.code)) {
+  if (thrown instanceof SdkError && invalidResponseCodes.has(thrown.code)) {
     const hint = shown(context, thrown.message, maxHint)
     return invalidResult(server, [{ path: [], expected: "a valid result", found: "something else", hint }])
   }
@@ -245,8 +249,8 @@ export const requestError = (context: Context, thrown: unknown): RequestError =>
   return requestFailure(server, new WireFailure(connectionError(context, thrown), stage))
 }
 
-/** The server answered, but not with what it may answer. */
-const notAnAnswer: ReadonlySet<string> = new Set([
+/** The SDK codes of an invalid response. */
+const invalidResponseCodes: ReadonlySet<string> = new Set([
   SdkErrorCode.InvalidResult,
   SdkErrorCode.UnsupportedResultType,
   SdkErrorCode.InputRequiredRoundsExceeded,

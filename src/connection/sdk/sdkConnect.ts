@@ -1,5 +1,5 @@
 /**
- * From a config to a session: opens the wire, finds out which revision the server speaks, shakes hands.
+ * Opens the wire for a config, negotiates the protocol revision, and runs the handshake. The result is a session.
  */
 import {
   Client,
@@ -36,7 +36,7 @@ import type { Wire } from "../wire/Wire.js"
 
 export { makeConnectorContext } from "../ConnectorContext.js"
 
-/** An attempt that fails leaves nothing behind: it has a scope of its own, within the caller's. */
+/** Connects to a server. The attempt has its own scope within the caller's; if it fails, this scope is closed first. */
 export const connect = (
   host: ConnectorContext,
   options: ConnectOptions
@@ -59,18 +59,20 @@ const open = (host: ConnectorContext, options: ConnectOptions) =>
       config._tag === "Local" ? local(host, attempt, config) : remote(host, attempt, config)
     ).pipe(
       Effect.mapError((thrown) => Classify.connectionError(attempt.classify(), thrown)),
-      // when our process was paused, its answer may have been there in time
-      (greet) => Effect.raceFirst(greet, Effect.zipRight(Effect.sleep(config.timeout.connect), read)),
+      // If this process was paused, the response may have arrived in time: it is read before the timeout counts.
+      (greet) => Effect.raceFirst(greet, Effect.zipRight(Effect.sleep(config.timeout.connect), awaitReading)),
       Effect.flatMap((greeted) => (greeted === undefined ? Effect.fail(timedOut()) : Effect.succeed(greeted)))
     )
     attempt.succeeded()
     return yield* sessionOf(host, attempt, greeted)
   })
 
-/** Ends when what has arrived by now is read. */
-const read = Effect.async<undefined>((resume) => Effect.sync(afterReading(() => resume(Effect.succeed(undefined)))))
+/** Completes when everything that has arrived so far is read. */
+const awaitReading = Effect.async<undefined>((resume) =>
+  Effect.sync(afterReading(() => resume(Effect.succeed(undefined))))
+)
 
-/** A client that has shaken hands. */
+/** A client that has completed the handshake. */
 interface Greeted {
   readonly client: Client
   readonly transport: SdkTransport.SdkTransport
@@ -80,7 +82,7 @@ interface Greeted {
 const legacy: VersionNegotiationOptions = { mode: "legacy" }
 const modern: VersionNegotiationOptions = { mode: { pin: Protocol.modernRevisions[0] }, probe: { timeoutMs: never } }
 
-/** Fails with whatever was thrown. */
+/** Runs the handshake. Fails with the thrown value, unclassified. */
 const handshake = (
   host: ConnectorContext,
   attempt: SessionState,
@@ -93,7 +95,7 @@ const handshake = (
       capabilities: SdkHandlers.capabilities(attempt.options.handlers ?? {}),
       versionNegotiation
     })
-    // what the SDK has to say besides is about late answers and the like
+    // Errors outside of requests concern late responses and the like.
     client.onerror = () => {}
     attempt.answering.install(client)
     attempt.receive({ message: transport.deliver, closed: transport.end, awaits: transport.awaits })
@@ -104,7 +106,10 @@ const handshake = (
     return Effect.sync(transport.end)
   })
 
-/** The older handshake first: most servers know it, and one that does not says so without being started a second time. */
+/**
+ * Connects to a local server. The legacy handshake comes first: most servers support it, and a modern one refuses it without
+ * having to be restarted.
+ */
 const local = (host: ConnectorContext, attempt: SessionState, config: Local) =>
   Effect.gen(function* () {
     yield* attempt.reached("spawn")
@@ -118,11 +123,11 @@ const local = (host: ConnectorContext, attempt: SessionState, config: Local) =>
       legacy: shake(legacy),
       auto: Effect.catchIf(shake(legacy), isModernOnly, () => shake(modern))
     }
-    return yield* adopting(events, ways[config.protocol])
+    return yield* adoptAfter(events, ways[config.protocol])
   })
 
-/** When the wire ends, its reason says more than what that does to the handshake. */
-const adopting = (events: WireListener, greet: Effect.Effect<Greeted, unknown>) =>
+/** Adopts the wire after the handshake. If the wire closes during it, its reason is reported, since it says more. */
+const adoptAfter = (events: WireListener, greet: Effect.Effect<Greeted, unknown>) =>
   Effect.zipLeft(Effect.raceFirst(greet, events.died), events.adopt)
 
 const isModernOnly = (thrown: unknown): boolean =>
@@ -134,8 +139,10 @@ const remote = (
   attempt: SessionState,
   config: Remote
 ): Effect.Effect<Greeted, unknown, Scope.Scope> => {
-  const streamable = over(host, attempt, config, HttpWire.open, (wire) => greetOverHttp(host, attempt, config, wire))
-  const sse = over(host, attempt, config, SseWire.open, (wire) => handshake(host, attempt, wire, legacy))
+  const streamable = greetOver(host, attempt, config, HttpWire.open, (wire) =>
+    greetOverHttp(host, attempt, config, wire)
+  )
+  const sse = greetOver(host, attempt, config, SseWire.open, (wire) => handshake(host, attempt, wire, legacy))
   const way = {
     http: streamable,
     sse,
@@ -146,8 +153,8 @@ const remote = (
   return Effect.zipRight(attempt.reached("handshake"), way[config.transport])
 }
 
-/** Opens a wire in a scope of its own, which is closed if there is no handshake over it. */
-const over = <E>(
+/** Opens a wire in its own scope, which is closed if the handshake fails. */
+const greetOver = <E>(
   host: ConnectorContext,
   attempt: SessionState,
   config: Remote,
@@ -161,7 +168,7 @@ const over = <E>(
     const { server } = attempt.options
     const { credentials } = attempt.options
     const options = httpOptions(host, config, { server, scrub, scrubBeginning, events, credentials })
-    return yield* Effect.flatMap(Effect.flatMap(options, open), (wire) => adopting(events, greet(wire))).pipe(
+    return yield* Effect.flatMap(Effect.flatMap(options, open), (wire) => adoptAfter(events, greet(wire))).pipe(
       Scope.extend(scope),
       Effect.tapError(() =>
         Effect.suspend(() => {
@@ -172,7 +179,10 @@ const over = <E>(
     )
   })
 
-/** A newer server answers one question. An older one refuses it, or does not answer, and gets the older handshake. */
+/**
+ * Runs the handshake over HTTP. A modern server answers one probe; an older one refuses it or does not respond, and gets the
+ * legacy handshake.
+ */
 const greetOverHttp = (host: ConnectorContext, attempt: SessionState, config: Remote, wire: Wire) => {
   if (config.protocol === "legacy") return handshake(host, attempt, wire, legacy)
   if (config.protocol === "2026-07-28") return handshake(host, attempt, wire, modern)
@@ -182,19 +192,19 @@ const greetOverHttp = (host: ConnectorContext, attempt: SessionState, config: Re
   )
 }
 
-/** Milliseconds a server may take to say that it is a newer one. */
+/** Milliseconds. The maximum wait for the response to the probe. */
 const probeTimeout = 10_000
 
 const isTimeout = (thrown: unknown): boolean =>
   thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout
 
-/** The greeting itself was refused in a way in which servers refuse that know only the older transport. */
+/** Whether `initialize` was refused with a status that servers of the older transport return. */
 const isOlderServer = (thrown: unknown): thrown is SdkTransport.GreetingRefused =>
   thrown instanceof SdkTransport.GreetingRefused &&
   thrown.failure.reason._tag === "HttpFailed" &&
   [400, 404, 405].includes(thrown.failure.reason.status)
 
-/** The first failure is the one to act upon, unless the second knows that a login is missing. */
+/** Combines both failures. The first one decides, unless the second says that a login is required. */
 const bothFailed = (attempt: SessionState, first: HttpFailed, thrown: unknown): ConnectionError => {
   const second = Classify.connectionError(attempt.classify(), thrown)
   if (second._tag === "AuthRequired") return second
@@ -245,7 +255,7 @@ const sessionOf = (host: ConnectorContext, attempt: SessionState, { client, tran
     return SdkSession.make({ ...attempt, link, info: infoOf(client, era, wire, scrub), calls })
   })
 
-/** What the server says of itself, without the secrets of its config: it may repeat them. */
+/** The server's information about itself. It may repeat secrets of the config, so these are removed. */
 const infoOf = (client: Client, era: Protocol.Era, wire: Wire, scrub: (text: string) => string): Info => {
   const clean = <A>(value: A): A => (value === undefined ? value : (scrubDeep(value, scrub) as A))
   return {

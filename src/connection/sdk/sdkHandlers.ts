@@ -1,5 +1,5 @@
 /**
- * What a server asks of us, answered by whoever is there to answer. Both eras end here.
+ * Passes requests of a server (elicitation, sampling, roots) to the handlers of the client, in both eras.
  */
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client"
 import * as Deferred from "effect/Deferred"
@@ -14,7 +14,7 @@ import type { Clocks } from "../session/Clocks.js"
 import type { Handlers } from "../Connector.js"
 import { maxRequests } from "../session/ServerRequests.js"
 
-/** A capability is there only if its handler is. */
+/** The capabilities of the client: one for each handler that is present. */
 export const capabilities = ({ elicit, roots, sample }: Handlers): ClientCapabilities => ({
   ...(elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true }, url: {} } }),
   ...(sample === undefined ? {} : { sampling: {} }),
@@ -22,64 +22,64 @@ export const capabilities = ({ elicit, roots, sample }: Handlers): ClientCapabil
 })
 
 export interface Answering {
-  /** Has a client answer for us. */
+  /** Registers the handlers with a client. */
   readonly install: (client: Client) => void
-  /** Tells the server when the roots change, for as long as it runs. */
+  /** Notifies the server when the roots change, until interrupted. */
   readonly announceRoots: (client: Client) => Effect.Effect<void>
 }
 
 /**
- * How many questions of one server are asked at the same time. Requests are limited before they get here; in the modern era
- * one answer may hold any number of questions, and a handler whose request was taken back may take its time to clean up.
+ * The maximum number of concurrent questions of one server. Requests are limited before they arrive here; but in the modern era
+ * one response may hold any number of questions, and a cancelled handler may take time to clean up.
  */
-const maxAsked = 2 * maxRequests
+const maxQuestions = 2 * maxRequests
 
-/** How long a handler that is interrupted may take to clean up. */
+/** The time an interrupted handler has to clean up. */
 const cleanUpBudget = "1 second"
 
 export const make = (handlers: Handlers, clocks: Clocks): Effect.Effect<Answering, never, Scope.Scope> =>
   Effect.gen(function* () {
-    if (Object.values(handlers).every((handler) => handler === undefined)) return silent
+    if (Object.values(handlers).every((handler) => handler === undefined)) return noHandlers
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) =>
       Scope.close(scope, Exit.void).pipe(withinBudget(cleanUpBudget))
     )
     return yield* Scope.extend(start(handlers, clocks), scope)
   })
 
-/** Nobody is there to answer. */
-const silent: Answering = { install: () => {}, announceRoots: () => Effect.void }
+/** Used without handlers. */
+const noHandlers: Answering = { install: () => {}, announceRoots: () => Effect.void }
 
 const start = ({ elicit, roots, sample }: Handlers, clocks: Clocks) =>
   Effect.gen(function* () {
     const run = yield* FiberSet.makeRuntimePromise<never, unknown, never>()
-    const first = yield* Deferred.make<void>()
+    const firstRoots = yield* Deferred.make<void>()
     let current: ReadonlyArray<Protocol.Root> = []
     let changed = () => {}
-    let asked = 0
+    let openQuestions = 0
 
     if (roots !== undefined) {
       yield* roots.pipe(
         Stream.runForEach((value) =>
           Effect.sync(() => {
             current = value
-            Deferred.unsafeDone(first, Effect.void)
+            Deferred.unsafeDone(firstRoots, Effect.void)
             changed()
           })
         ),
-        // without a word about them there are none
-        Effect.ensuring(Deferred.succeed(first, undefined)),
+        // If the stream ends without a value, there are no roots.
+        Effect.ensuring(Deferred.succeed(firstRoots, undefined)),
         Effect.interruptible,
         Effect.forkScoped
       )
     }
 
-    /** While somebody is asked, no clock runs. What goes wrong here is none of the server's business. */
+    /** Runs a handler. All clocks are held meanwhile. The server receives no details of a failure. */
     const ask = <A>(answer: Effect.Effect<A>, signal: AbortSignal): Promise<A> => {
-      if (asked >= maxAsked) return Promise.reject(new Error(`more than ${maxAsked} questions at once`))
-      asked += 1
+      if (openQuestions >= maxQuestions) return Promise.reject(new Error(`more than ${maxQuestions} questions at once`))
+      openQuestions += 1
       const hold = clocks.hold()
       const release = () => {
-        asked -= 1
+        openQuestions -= 1
         hold()
       }
       const question = Effect.raceFirst(answer, untilAborted(signal)).pipe(
@@ -106,7 +106,7 @@ const start = ({ elicit, roots, sample }: Handlers, clocks: Clocks) =>
         if (roots !== undefined) {
           client.setRequestHandler(
             "roots/list",
-            () => run(Effect.map(Deferred.await(first), () => ({ roots: [...current] }))) as never
+            () => run(Effect.map(Deferred.await(firstRoots), () => ({ roots: [...current] }))) as never
           )
         }
       },

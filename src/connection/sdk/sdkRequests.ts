@@ -1,6 +1,7 @@
 /**
- * Requests that go through the SDK: all of the modern era, and all but tool calls of the legacy one. Our clocks run, not
- * the SDK's; interrupting a request tells the server and returns at once.
+ * Runs requests through the SDK. In the modern era these are all requests, in the legacy era all but tool calls.
+ *
+ * The session's clocks limit the time, not the SDK's. An interrupt notifies the server and returns immediately.
  */
 import type { Client } from "@modelcontextprotocol/client"
 import * as Duration from "effect/Duration"
@@ -13,29 +14,29 @@ import * as Classify from "./sdkClassify.js"
 import type { RequestError, RequestOptions } from "../Session.js"
 import { WireFailure } from "../wire/Wire.js"
 
-/** One client on one wire, and what its requests have in common. */
+/** One client on one wire, and the values that its requests share. */
 export interface Link {
   readonly server: string
   readonly config: ServerConfig
   readonly client: Client
   readonly era: Protocol.Era
   readonly transport: Protocol.Transport
-  /** What holds for a request that does not say otherwise. */
+  /** The limits of a request without options. */
   readonly limits: Limits
   readonly clocks: Clocks
-  /** Clocks that go on while a person is asked: whether a server lives does not depend on that. */
+  /** Clocks that are not held while a person is asked: the health of a server does not depend on that. */
   readonly steadyClocks: Clocks
   readonly classify: () => Classify.Context
 }
 
-/** What the SDK gets to know about how long a request may take: as little as possible. */
+/** The request options for the SDK. The timeout is practically infinite. */
 export interface SdkRequestOptions {
   readonly signal: AbortSignal
   readonly timeout: number
   readonly onprogress: (progress: Protocol.Progress) => void
 }
 
-/** Longer than any clock of ours. */
+/** Milliseconds. Longer than any limit of the session's clocks. */
 export const never = 2 ** 31 - 1
 
 export const limitsOf = ({ config, limits }: Link, options?: RequestOptions): Limits =>
@@ -46,9 +47,10 @@ const ownLimits = (config: ServerConfig, options: RequestOptions): Limits => ({
   total: options.totalTimeout === undefined ? config.timeout.total : Duration.toMillis(options.totalTimeout)
 })
 
-/** What a request may end with before we know what it means. */
+/** The failure of a request before it is classified. */
 export type Raw = { readonly thrown: unknown } | { readonly timeout: CallTimeout }
 
+/** Runs a request of the SDK. Fails if a limit expires; an interrupt aborts the request. */
 export const perform = <A>(
   link: Link,
   limits: Limits,
@@ -58,7 +60,7 @@ export const perform = <A>(
 ): Effect.Effect<A, Raw> =>
   Effect.async<A, Raw>((resume) => {
     const { closed } = link.classify()
-    // the SDK would answer for a dead server: with nothing, as if it had no tools
+    // The SDK would return an empty result for a closed connection, as if the server had no tools.
     if (closed !== undefined) return resume(Effect.fail({ thrown: new WireFailure(closed, "unsent") }))
     const controller = new AbortController()
     const clock = clocks.start(limits, (which) => {
@@ -87,7 +89,7 @@ export const perform = <A>(
     })
   })
 
-/** This is what the server is told: nothing about us. */
+/** The reason that the server receives. It discloses nothing about the client. */
 const givenUp = "the caller no longer waits"
 
 export const toRequestError =
@@ -100,7 +102,7 @@ export const toConnectionError =
   (raw: { readonly thrown: unknown }): ConnectionError =>
     Classify.connectionError(link.classify(), raw.thrown)
 
-/** A request whose failure is told to whoever made it. */
+/** Runs a request and converts its failure for the caller. */
 export const request = <A>(
   link: Link,
   limits: Limits,

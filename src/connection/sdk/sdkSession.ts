@@ -1,5 +1,5 @@
 /**
- * A session on a client whose handshake is done.
+ * Creates the session for a client that has completed the handshake.
  */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -19,7 +19,7 @@ import { wholeResult } from "./sdkTransport.js"
 import { resourceUpdates } from "./sdkSubscriptions.js"
 import type { Info, Notification, RequestError, Session } from "../Session.js"
 
-/** What a connection knows besides its client. */
+/** The parts of a connection that a session needs besides its client. */
 export interface Parts {
   readonly link: Link
   readonly info: Info
@@ -80,7 +80,7 @@ export const make = (parts: Parts): Session => {
 
 const ignore = () => {}
 
-/** Any answer is a sign of life, also one that says no. */
+/** Checks that the server responds. An error response counts as well. */
 const probe = (link: Link, timeout: number): Effect.Effect<void, ConnectionError> =>
   perform(
     link,

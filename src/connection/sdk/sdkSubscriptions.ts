@@ -1,6 +1,6 @@
 /**
- * Where a server's unasked words come from: in the legacy era they simply come; in the modern one a stream has to be asked
- * for, and asked for again when it ends.
+ * Receives change notifications of lists and resources. In the modern era the client opens a stream for them, and reopens it
+ * when it ends.
  */
 import type { SubscriptionFilter } from "@modelcontextprotocol/client"
 import * as Deferred from "effect/Deferred"
@@ -17,20 +17,22 @@ import { withinBudget } from "../../system/budget.js"
 import { type Link, limitsOf, perform, request, toRequestError } from "./sdkRequests.js"
 import type { RequestError } from "../Session.js"
 
-/** How long the server may take to hear that we no longer listen. */
-const farewell = "1 second"
+/** The maximum wait for the server to confirm the end of a subscription. */
+const unsubscribeBudget = "1 second"
 
-const again = Schedule.exponential("1 second").pipe(
+const retrySchedule = Schedule.exponential("1 second").pipe(
   Schedule.union(Schedule.spaced("1 minute")),
   Schedule.jittered,
   Schedule.resetAfter("2 minutes")
 )
 
-/** One stream of the modern era, from the server's consent to its end. Fails if there is no consent. */
+/**
+ * Runs one stream of the modern era, from the server's acknowledgement to its end. Fails if the server does not acknowledge it.
+ */
 const listenOnce = (link: Link, filter: SubscriptionFilter, opened: Effect.Effect<unknown>) =>
   Effect.uninterruptibleMask((restore) =>
     restore(
-      // the stream goes on after the wait for it is over: nothing aborts the signal then
+      // The signal only aborts the wait for the acknowledgement; the stream continues after it.
       perform(link, limitsOf(link), ({ signal, timeout }) => link.client.listen(filter, { timeout, signal }))
     ).pipe(
       Effect.flatMap((subscription) =>
@@ -39,12 +41,12 @@ const listenOnce = (link: Link, filter: SubscriptionFilter, opened: Effect.Effec
             opened,
             Effect.promise(() => subscription.closed)
           )
-        ).pipe(Effect.ensuring(Effect.promise(() => subscription.close()).pipe(withinBudget(farewell))))
+        ).pipe(Effect.ensuring(Effect.promise(() => subscription.close()).pipe(withinBudget(unsubscribeBudget))))
       )
     )
   )
 
-/** Listens for changes of lists for as long as it runs. */
+/** Listens for list changes until interrupted. */
 export const listenForChanges = (link: Link, push: (push: Protocol.Push) => void): Effect.Effect<void> => {
   const { prompts, resources, tools } = link.client.getServerCapabilities() ?? {}
   const filter: SubscriptionFilter = {
@@ -61,7 +63,10 @@ export const listenForChanges = (link: Link, push: (push: Protocol.Push) => void
     Effect.mapError(toRequestError(link)),
     Effect.either,
     Effect.tap((ended) => Effect.sync(() => push(isNotOffered(ended) ? "none" : "degraded"))),
-    Effect.repeat({ schedule: again, until: (ended) => isNotOffered(ended) || link.classify().closed !== undefined }),
+    Effect.repeat({
+      schedule: retrySchedule,
+      until: (ended) => isNotOffered(ended) || link.classify().closed !== undefined
+    }),
     Effect.asVoid
   )
 }
@@ -69,29 +74,29 @@ export const listenForChanges = (link: Link, push: (push: Protocol.Push) => void
 const isNotOffered = (ended: Either.Either<unknown, RequestError>): boolean =>
   Either.isLeft(ended) && ended.left._tag === "ProtocolError" && ended.left.code === errorCodes.MethodNotFound
 
-interface Subscribed {
+interface Subscription {
   readonly scope: Scope.CloseableScope
   readonly ready: Deferred.Deferred<void, RequestError>
-  /** Done when the server has been told that nobody listens any more. */
+  /** Completes when the server has been notified of the end of the subscription. */
   readonly left: Deferred.Deferred<void>
   readers: number
 }
 
-/** Changes of single resources. Several readers of one resource share one subscription. */
+/** Creates the update streams of single resources. Readers of the same resource share one subscription. */
 export const resourceUpdates = (
   link: Link,
   updates: Broadcast<string>
 ): ((uri: string) => Stream.Stream<{ readonly uri: string }, RequestError>) => {
-  const subscribed = new Map<string, Subscribed>()
+  const subscribed = new Map<string, Subscription>()
 
-  const enter = (uri: string): Effect.Effect<Subscribed> =>
+  const enter = (uri: string): Effect.Effect<Subscription> =>
     Effect.suspend(() => {
-      const known = subscribed.get(uri)
-      if (known === undefined) return begin(uri)
-      // to subscribe before the last one has unsubscribed would end without a subscription
-      if (known.readers === 0) return Effect.zipRight(Deferred.await(known.left), enter(uri))
-      known.readers += 1
-      return Effect.succeed(known)
+      const existing = subscribed.get(uri)
+      if (existing === undefined) return begin(uri)
+      // A new subscription must wait for the pending unsubscribe, which would otherwise cancel it.
+      if (existing.readers === 0) return Effect.zipRight(Deferred.await(existing.left), enter(uri))
+      existing.readers += 1
+      return Effect.succeed(existing)
     })
 
   const begin = (uri: string) =>
@@ -99,7 +104,7 @@ export const resourceUpdates = (
       const scope = yield* Scope.make()
       const ready = yield* Deferred.make<void, RequestError>()
       const left = yield* Deferred.make<void>()
-      const entry: Subscribed = { scope, ready, left, readers: 1 }
+      const entry: Subscription = { scope, ready, left, readers: 1 }
       subscribed.set(uri, entry)
       yield* (link.era === "legacy" ? subscribe(link, uri) : listen(link, uri)).pipe(
         Effect.intoDeferred(ready),
@@ -110,7 +115,7 @@ export const resourceUpdates = (
       return entry
     })
 
-  const leave = (uri: string, entry: Subscribed) =>
+  const leave = (uri: string, entry: Subscription) =>
     Effect.suspend(() => {
       entry.readers -= 1
       if (entry.readers > 0) return Effect.void
@@ -142,11 +147,11 @@ const subscribe = (link: Link, uri: string) =>
 
 const unsubscribe = (link: Link, uri: string) =>
   request(link, limitsOf(link), (options) => link.client.unsubscribeResource({ uri }, options)).pipe(
-    withinBudget(farewell),
+    withinBudget(unsubscribeBudget),
     Effect.ignore
   )
 
-/** Done when the server has consented for the first time; from then on it is asked again for as long as the scope lasts. */
+/** Succeeds with the first acknowledgement of the server. The stream is then reopened until the scope closes. */
 const listen = (link: Link, uri: string) =>
   Effect.gen(function* () {
     const ready = yield* Deferred.make<void, RequestError>()
@@ -154,7 +159,7 @@ const listen = (link: Link, uri: string) =>
       Effect.mapError(toRequestError(link)),
       Effect.tapError((error) => Deferred.fail(ready, error)),
       Effect.exit,
-      Effect.repeat(again),
+      Effect.repeat(retrySchedule),
       Effect.forkScoped
     )
     yield* Deferred.await(ready)

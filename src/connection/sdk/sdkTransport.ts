@@ -1,5 +1,6 @@
 /**
- * A wire as the SDK wants it. Each client gets its own over the same wire; closing one ends nothing but that client.
+ * Adapts a wire to the transport interface of the SDK. Each client has its own transport over the same wire; closing it ends
+ * only that client.
  */
 import { type JSONRPCMessage, SdkErrorCode, SdkHttpError, type Transport } from "@modelcontextprotocol/client"
 import type { Issue } from "../../domain/Issue.js"
@@ -20,93 +21,97 @@ import {
 
 export interface SdkTransport extends Transport {
   readonly deliver: WireEvents["message"]
-  /** Whether a request with this id waits for its answer. */
+  /** Whether a request with this id waits for its response. */
   readonly awaits: WireEvents["awaits"]
-  /** The wire ended: every request of the client does, too. */
+  /** Ends all requests of the client, because the wire has closed. */
   readonly end: () => void
 }
 
 /**
- * Where a result travels past the SDK, which refuses a whole list for one bad entry, refuses content that it does not know and
- * drops keys that it does not know.
+ * The key in `_meta` under which a result bypasses the validation of the SDK. The SDK rejects a whole list for one invalid
+ * entry, rejects unknown content and drops unknown keys.
  */
 const resultKey = "mcp-supervisor/result"
 
-/** Where the weight of the message travels that a list came in. */
+/** The key in `_meta` for the weight of the message that contained a list. */
 const weightKey = "mcp-supervisor/weight"
 
-/** What the SDK gets to see instead of a list, by the method that was asked. */
-const lists: Readonly<Record<string, object | undefined>> = {
+/** The empty list that the SDK receives instead of the real one, by request method. */
+const emptyLists: Readonly<Record<string, object | undefined>> = {
   "tools/list": { tools: [] },
   "resources/list": { resources: [] },
   "resources/templates/list": { resourceTemplates: [] },
   "prompts/list": { prompts: [] }
 }
 
-/** The same of all results. */
-const shells: Readonly<Record<string, object | undefined>> = {
-  ...lists,
+/** The empty result that the SDK receives instead of the real one, by request method. */
+const emptyResults: Readonly<Record<string, object | undefined>> = {
+  ...emptyLists,
   "tools/call": { content: [] },
   "resources/read": { contents: [] },
   "prompts/get": { messages: [] }
 }
 
-/** A result as the server sent it. */
-export const wholeResult = (result: unknown): unknown => aside(result, resultKey) ?? result
+/** The result as the server sent it. */
+export const wholeResult = (result: unknown): unknown => metaField(result, resultKey) ?? result
 
-/** The bytes of the message that a list came in, with those that its values take in memory. */
-export const weightOf = (result: unknown): number => Number(aside(result, weightKey) ?? 0)
+/** The weight of a list: the bytes of its message, and the memory that its values take. */
+export const weightOf = (result: unknown): number => Number(metaField(result, weightKey) ?? 0)
 
-const aside = (result: unknown, key: string): unknown =>
+const metaField = (result: unknown, key: string): unknown =>
   (result as { readonly _meta?: Readonly<Record<string, unknown>> | undefined })._meta?.[key]
 
-/** @param warn tells what was left out of the server's introduction. */
+/**
+ * Creates a transport.
+ *
+ * @param warn reports what was removed from the server's introduction.
+ */
 export const make = (wire: Wire, warn: (text: string) => void): SdkTransport => {
-  /** The methods of the requests that wait for their answer. */
-  const asked = new Map<MessageId, string>()
+  /** The methods of the requests that wait for their response. */
+  const pendingMethods = new Map<MessageId, string>()
   const requests = ServerRequests.make(wire)
   let open = true
   let isModern = false
 
-  /** Whether the SDK has a use for it. It compares ids without their type, so that is done here. */
-  const isWanted = (message: Message): boolean => {
+  /** Whether to pass a message to the SDK. The SDK compares ids without their type, so ids are checked here. */
+  const isForSdk = (message: Message): boolean => {
     const { id, method, params } = message
-    if (method === undefined) return asked.has(id as MessageId)
-    // in the modern era a server cannot ask, and must not be answered
+    if (method === undefined) return pendingMethods.has(id as MessageId)
+    // In the modern era a server cannot send requests, and must not receive responses.
     if (isRequest(message)) return !isModern && isId(id) && requests.admit(message)
     if (method === "notifications/cancelled") requests.cancelled(fieldOf(params, "requestId"))
-    if (method === "notifications/progress") return asked.has(fieldOf(params, "progressToken") as MessageId)
-    return heard.has(method)
+    if (method === "notifications/progress") return pendingMethods.has(fieldOf(params, "progressToken") as MessageId)
+    return handledNotifications.has(method)
   }
 
-  /** A message as the SDK can read it. */
-  const readable = (message: Message, text: string): Message => {
+  /** Converts a message to the form that the SDK accepts. */
+  const toSdkMessage = (message: Message, text: string): Message => {
     const { id, method } = message
     if (id == null || method !== undefined) return message
-    const question = asked.get(id) ?? ""
-    asked.delete(id)
+    const question = pendingMethods.get(id) ?? ""
+    pendingMethods.delete(id)
     return introducing.has(question)
       ? introduction(message, text.length, warn)
       : withResultAside(question, message, text)
   }
 
   const transport: SdkTransport = {
-    awaits: (id) => asked.has(id),
+    awaits: (id) => pendingMethods.has(id),
     start: () => Promise.resolve(),
     send: (message, options) => {
       const request = message as Message
-      if (isRequest(request)) asked.set(request.id, request.method ?? "")
-      if (request.method === "notifications/cancelled") asked.delete(cancelledId(request))
+      if (isRequest(request)) pendingMethods.set(request.id, request.method ?? "")
+      if (request.method === "notifications/cancelled") pendingMethods.delete(cancelledId(request))
       const { headers, onRequestStreamEnd, requestSignal } = options ?? {}
       if (request.id != null) requestSignal?.addEventListener("abort", () => wire.retract(request.id!), { once: true })
       return new Promise((resolve, reject) => {
         const done = () => {
-          // elsewhere a request has gone out long before its answer is over
+          // On other wires, `done` is called when the request was written, long before its response.
           if (wire.transport === "streamable-http") onRequestStreamEnd?.()
           resolve()
         }
         const failed = (failure: WireFailure) => {
-          if (request.id != null) asked.delete(request.id)
+          if (request.id != null) pendingMethods.delete(request.id)
           reject(asSdkError(request, failure))
         }
         if (request.method === undefined) requests.answer(request, { done, failed })
@@ -118,15 +123,16 @@ export const make = (wire: Wire, warn: (text: string) => void): SdkTransport => 
       return Promise.resolve()
     },
     deliver: (message, text) => {
-      if (!open || !isWanted(message)) return
+      if (!open || !isForSdk(message)) return
       const pass = () => {
         try {
-          transport.onmessage?.(readable(wellFormed(message), text) as JSONRPCMessage)
+          transport.onmessage?.(toSdkMessage(wellFormed(message), text) as JSONRPCMessage)
         } catch {
-          // a message that the SDK stumbles over is for nobody
+          // The SDK cannot handle the message: it is dropped.
         }
       }
-      // the SDK handles a notification a moment later than an answer, and drops progress that came before an answer
+      // The SDK handles a notification later than a response, and drops progress that arrived before the response. So the
+      // response is delayed.
       if (message.method === undefined) queueMicrotask(pass)
       else pass()
     },
@@ -134,7 +140,7 @@ export const make = (wire: Wire, warn: (text: string) => void): SdkTransport => 
       if (!open) return
       open = false
       requests.close()
-      // what failed by itself has been told so, a moment ago: the end of the connection must not overtake it
+      // Failures of single requests are reported in earlier microtasks: the end of the connection must not overtake them.
       queueMicrotask(() => transport.onclose?.())
     },
     setProtocolVersion: (revision) => {
@@ -143,12 +149,15 @@ export const make = (wire: Wire, warn: (text: string) => void): SdkTransport => 
     }
   }
   return wire.transport === "stdio"
-    ? // this is how the SDK tells a process from a URL
+    ? // The SDK uses these fields to distinguish a process from a URL.
       Object.assign(transport, { pid: wire.pid, stderr: null })
     : Object.assign(transport, { hasPerRequestStream: wire.transport === "streamable-http" })
 }
 
-/** How an answer that is none is told to whoever waits for it: the SDK would drop it, and let them wait. */
+/**
+ * The key in the error data that marks a malformed response. The SDK would drop such a response, and its request would wait
+ * forever.
+ */
 export const malformedKey = "mcp-supervisor/malformed"
 
 const wellFormed = (message: Message): Message => {
@@ -159,7 +168,7 @@ const wellFormed = (message: Message): Message => {
   return malformed(id, true)
 }
 
-/** `issue` says what is wrong, or is `true` where that is plain. */
+/** The error response that replaces a malformed one. `issue` says what is wrong, or is `true` if there is no further detail. */
 const malformed = (id: Message["id"], issue: Issue | true): Message => {
   const words = { code: errorCodes.InternalError, message: "the answer is malformed", data: { [malformedKey]: issue } }
   return { jsonrpc: "2.0", id, error: words }
@@ -173,8 +182,8 @@ const isId = (id: unknown): id is MessageId => typeof id === "string" || Number.
 const fieldOf = (params: unknown, name: string): unknown =>
   isObject(params) ? (params as Readonly<Record<string, unknown>>)[name] : undefined
 
-/** The notifications that the SDK acts upon, besides those about progress. */
-const heard = new Set([
+/** The notifications that the SDK handles, besides progress. */
+const handledNotifications = new Set([
   "notifications/cancelled",
   "notifications/tools/list_changed",
   "notifications/resources/list_changed",
@@ -185,15 +194,15 @@ const heard = new Set([
 
 const cancelledId = ({ params }: Message) => (params as { readonly requestId: MessageId }).requestId
 
-/** The result is put where the SDK does not look, in a shell that has what it insists on. */
+/** Moves the result to `_meta`, where the SDK does not validate it, and leaves the minimal valid result in its place. */
 const withResultAside = (question: string, message: Message, text: string): Message => {
   const { result } = message
-  const shell = shells[question]
-  if (shell === undefined) return shallow(message)
+  const shell = emptyResults[question]
+  if (shell === undefined) return rejectTooDeep(message)
   const { resultType = "complete" } = (result ?? {}) as { readonly resultType?: unknown }
-  // an error, or a question of the server: that is for the SDK
-  if (!isObject(result) || resultType !== "complete") return shallow(message)
-  const _meta = { [resultKey]: result, ...(lists[question] === undefined ? {} : { [weightKey]: weigh(text) }) }
+  // An error, or a request for input in the modern era: the SDK handles it.
+  if (!isObject(result) || resultType !== "complete") return rejectTooDeep(message)
+  const _meta = { [resultKey]: result, ...(emptyLists[question] === undefined ? {} : { [weightKey]: weigh(text) }) }
   return { ...message, result: { resultType, ttlMs: 0, cacheScope: "private", ...shell, _meta } }
 }
 
@@ -202,16 +211,17 @@ const weigh = (text: string): number => {
   return bytes.length + valueBytes * scanMessage(bytes, Number.POSITIVE_INFINITY, () => false).values
 }
 
-/** The SDK looks into these results itself, and goes as deep as they do. */
-const shallow = (message: Message): Message => (isTooDeep(message.result) ? malformed(message.id, tooDeep) : message)
+/** The SDK reads these results itself, recursively, so their depth is limited. */
+const rejectTooDeep = (message: Message): Message =>
+  isTooDeep(message.result) ? malformed(message.id, tooDeep) : message
 
 const introduction = (message: Message, length: number, warn: (text: string) => void): Message => {
   if (!isObject(message.result)) return message
-  const kept = limited(message.result, length, warn)
-  return "issue" in kept ? malformed(message.id, kept.issue) : { ...message, result: kept.result }
+  const introduced = limited(message.result, length, warn)
+  return "issue" in introduced ? malformed(message.id, introduced.issue) : { ...message, result: introduced.result }
 }
 
-/** The first message of the older handshake was refused, which is how older servers are told. */
+/** The `initialize` request was refused. The status identifies servers of the older transport. */
 export class GreetingRefused extends Error {
   override readonly name = "GreetingRefused"
   readonly failure: WireFailure
@@ -222,8 +232,8 @@ export class GreetingRefused extends Error {
 }
 
 /**
- * What the SDK does with an error depends on its kind. While it finds out which revision a server speaks, a status of the
- * 400s means an older server; everything else must come back to us as it is, which it does under this name.
+ * Converts a failure to the error class that makes the SDK do the right thing. During version negotiation, a 4xx status means
+ * an older server. Every other failure must reach the caller unchanged, which the SDK does for errors of this name.
  */
 const asSdkError = (request: Message, failure: WireFailure): Error => {
   const { reason } = failure
@@ -235,7 +245,9 @@ const asSdkError = (request: Message, failure: WireFailure): Error => {
     : Object.assign(new WireFailure(reason, failure.stage), { name: "UnauthorizedError" })
 }
 
-/** The server has seen this request before and asked something back: whatever happens now, it may have acted on it. */
+/**
+ * Whether the server has already answered this request with a request for input. It may have acted on it, whatever happens now.
+ */
 const isLaterRound = ({ params }: Message): boolean =>
   isObject(params) && ("inputResponses" in params || "requestState" in params)
 

@@ -1,6 +1,6 @@
 /**
- * The tool calls of one session that wait for their answer, in the legacy era. Calls are what a session does all day: they
- * take this way past the SDK, which costs several times as much, and here it is known exactly whether a call was sent.
+ * The pending tool calls of one session in the legacy era. They bypass the SDK, for two reasons: calls are the most frequent
+ * requests, and the SDK costs several times as much; and this table knows exactly whether a call was sent.
  */
 import * as Exit from "effect/Exit"
 import { type ConnectionError, CallTimeout } from "../../domain/Errors.js"
@@ -19,18 +19,18 @@ export interface Call {
   readonly meta?: Readonly<Record<string, unknown>> | undefined
   readonly limits: Limits
   readonly onProgress: (progress: Protocol.Progress) => void
-  /** Told once. */
+  /** Called once. */
   readonly settle: (settled: Settled) => void
 }
 
 export interface CallTable {
-  /** Sends a call. The function it gives takes the call back: the server is told, nobody else. */
+  /** Sends a call. The returned function cancels it: the server is notified, and `settle` is not called. */
   readonly call: (call: Call) => () => void
-  /** Whether a call with this id waits for its answer. */
+  /** Whether a call with this id waits for its response. */
   readonly awaits: (id: MessageId) => boolean
-  /** Whether a message was for one of the calls. */
+  /** Handles a message. Returns whether it belongs to a call. */
   readonly accept: (message: Message) => boolean
-  /** The connection is over, and with it every call. */
+  /** Fails all calls, because the connection has ended. */
   readonly abandon: (reason: ConnectionError) => void
 }
 
@@ -40,7 +40,7 @@ interface Pending {
   sent: boolean
 }
 
-/** The SDK numbers its requests; with these names nothing is mixed up. */
+/** The prefix of the request ids. The SDK uses numbers as ids, so both cannot be confused. */
 const prefix = "call-"
 
 export interface Options extends Scrubbers {
@@ -53,7 +53,7 @@ export const make = (options: Options): CallTable => {
   const { clocks, server, wire } = options
   const pending = new Map<string, Pending>()
   let count = 0
-  let over: ConnectionError | undefined
+  let endReason: ConnectionError | undefined
 
   const take = (id: unknown): Pending | undefined => {
     const entry = pending.get(id as string)
@@ -72,7 +72,7 @@ export const make = (options: Options): CallTable => {
     try {
       return error === undefined ? callResult(server, result) : Exit.fail(protocolError(server, error, options))
     } catch {
-      // nested deeper than a stack is high
+      // The value is nested too deeply for the stack.
       return Exit.fail(invalidResult(server, [], result))
     }
   }
@@ -86,8 +86,8 @@ export const make = (options: Options): CallTable => {
     call: (call) => {
       count += 1
       const id = `${prefix}${count}`
-      if (over !== undefined) {
-        call.settle(Exit.fail(requestFailure(server, new WireFailure(over, "unsent"))))
+      if (endReason !== undefined) {
+        call.settle(Exit.fail(requestFailure(server, new WireFailure(endReason, "unsent"))))
         return ignore
       }
       const clock = clocks.start(call.limits, (which) =>
@@ -112,7 +112,7 @@ export const make = (options: Options): CallTable => {
     accept: (message) => {
       const { id } = message
       if (message.method === undefined) {
-        // an answer that comes too late is for nobody, but it is not the SDK's either
+        // A late response belongs to no pending call, but it does not belong to the SDK either.
         if (typeof id !== "string" || !id.startsWith(prefix)) return false
         take(id)?.call.settle(read(message))
         return true
@@ -129,7 +129,7 @@ export const make = (options: Options): CallTable => {
       return true
     },
     abandon: (reason) => {
-      over ??= reason
+      endReason ??= reason
       for (const id of pending.keys()) {
         fail(id, (entry) => requestFailure(server, new WireFailure(reason, entry.sent ? "sent" : "unsent")))
       }

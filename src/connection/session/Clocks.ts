@@ -1,6 +1,6 @@
 /**
- * The two clocks of every request of one session, on one timer: `idle` runs from the last sign of life, `total` from the
- * beginning. All of them stand still while a person is being asked.
+ * The timeouts of all requests of one session, on one timer. `idle` runs from the last sign of life, `total` from the start.
+ * All of them are held while a person is asked.
  */
 import { afterReading } from "../wire/Intake.js"
 
@@ -11,7 +11,7 @@ export interface Limits {
   readonly total: number
 }
 
-/** The clocks of one request. There is one for each, so it is as small as can be. */
+/** The deadlines of one request. Small, because every request has one. */
 export interface Running {
   idleAt: number
   totalAt: number
@@ -22,22 +22,22 @@ export interface Running {
 export interface Clocks {
   /** Calls `expired` at most once, and never after `stop`. */
   readonly start: (limits: Limits, expired: (which: "idle" | "total") => void) => Running
-  /** A sign of life: the idle clock starts anew. */
+  /** Restarts the idle clock, because the server has shown a sign of life. */
   readonly touch: (running: Running) => void
   readonly stop: (running: Running) => void
-  /** Stops all clocks until the function it gives is called. They also stand still while others are being asked. */
+  /** Holds all clocks until the returned function is called. With several holds, they resume after the last one. */
   readonly hold: () => () => void
 }
 
-/** Where time comes from. */
+/** The source of time. */
 export interface Timer {
-  /** Milliseconds that only ever grow. */
+  /** The monotonic time in milliseconds. */
   readonly now: () => number
-  /** Calls back once, after some milliseconds, unless the function it gives is called before. */
+  /** Calls `run` once after this many milliseconds, unless the returned function is called before. */
   readonly after: (millis: number, run: () => void) => () => void
   /**
-   * Calls back once when what has arrived is read. An alarm may ring late, after a pause of our process, and then an answer may
-   * have been there in time.
+   * Calls `run` once when everything that has arrived is read. A timer may fire late, after a pause of this process, and a
+   * response may have arrived in time.
    */
   readonly afterReading?: ((run: () => void) => void) | undefined
 }
@@ -45,14 +45,14 @@ export interface Timer {
 export const nodeTimer: Timer = {
   now: () => performance.now(),
   after: (millis, run) => {
-    // what a request waits for keeps the process alive, not its clock
+    // The request keeps the process alive, its clock does not.
     const timer = setTimeout(run, Math.min(millis, longest)).unref()
     return () => clearTimeout(timer)
   },
   afterReading
 }
 
-/** Node counts in 32 bits and takes more for nothing. */
+/** Node.js uses 32 bits for timers and treats longer delays as 1 ms. */
 const longest = 2 ** 31 - 1
 
 export const make = (timer: Timer): Clocks => {
@@ -62,7 +62,7 @@ export const make = (timer: Timer): Clocks => {
   let wakeAt = Number.POSITIVE_INFINITY
   let cancel = () => {}
 
-  /** The time as the clocks see it: it does not go on while they are held. */
+  /** The time for the clocks: it stands still while they are held. */
   const now = () => (holds > 0 ? heldSince : timer.now())
 
   const wake = (at: number) => {
@@ -72,7 +72,7 @@ export const make = (timer: Timer): Clocks => {
     cancel = timer.after(Math.max(0, at - timer.now()), ring)
   }
 
-  /** Before a request is given up, what has arrived by then is read. */
+  /** Before a request fails, everything that has arrived is read. */
   const ring = () => {
     wakeAt = Number.POSITIVE_INFINITY
     if (timer.afterReading === undefined || !isDue(timer.now())) return sweep(timer.now())
@@ -95,18 +95,18 @@ export const make = (timer: Timer): Clocks => {
         continue
       }
       running.delete(clock)
-      // an alarm may ring after both: the one that ended first is the reason
+      // The timer may fire after both deadlines: the earlier one is the reason.
       clock.expired(clock.totalAt <= clock.idleAt ? "total" : "idle")
     }
     wake(next)
   }
 
   const resume = () => {
-    const stood = timer.now() - heldSince
+    const heldFor = timer.now() - heldSince
     let next = Number.POSITIVE_INFINITY
     for (const clock of running) {
-      clock.idleAt += stood
-      clock.totalAt += stood
+      clock.idleAt += heldFor
+      clock.totalAt += heldFor
       next = Math.min(next, clock.idleAt, clock.totalAt)
     }
     wake(next)
@@ -123,7 +123,7 @@ export const make = (timer: Timer): Clocks => {
     touch: (clock) => {
       clock.idleAt = now() + clock.idle
     },
-    // the alarm stays: most requests come soon after another, and setting it costs more than an idle sweep
+    // The timer is kept: requests often follow each other, and setting it costs more than an unnecessary sweep.
     stop: (clock) => void running.delete(clock),
     hold: () => {
       if (holds === 0) heldSince = timer.now()

@@ -1,22 +1,24 @@
 /**
- * What all lists of one session may weigh together, over all their pages. A list counts with what its last complete walk had,
- * or with what the walks that go on have so far. Its last complete walk is kept until the next one is complete, and does not
- * count meanwhile: a list that may be fetched once may be fetched again. So twice the limit is in memory at most.
+ * Limits the total weight of all lists of one session, over all their pages.
+ *
+ * A list counts with the weight of its last complete walk or, during walks, with their weight so far. The last complete result
+ * stays in memory until the next walk is complete, but does not count during it: a list that could be fetched once can be
+ * fetched again. So at most twice the limit is in memory.
  */
 export interface ListBudget {
-  /** Begins to walk through a list. */
+  /** Begins a walk through the pages of a list. */
   readonly begin: (list: string) => Walk
 }
 
 export interface Walk {
-  /** Counts a page. Whether all lists are still within the limit. */
+  /** Counts a page. Returns whether all lists are still within the limit. */
   readonly add: (weight: number) => boolean
-  /** The walk is over. One that did not get to its end leaves the list as it was. */
+  /** Ends the walk. An incomplete walk leaves the weight of the list unchanged. */
   readonly end: (isComplete: boolean) => void
 }
 
 interface List {
-  /** Of the last complete walk. */
+  /** The weight of the last complete walk. */
   weight: number
   walks: number
 }

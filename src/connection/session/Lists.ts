@@ -1,5 +1,6 @@
 /**
- * All pages of a server's lists, within bounds. The server decides what is on them, not whether we get to an end.
+ * Fetches all pages of a server's lists. Pages, entries, weight and time are limited, so that no server can keep the client
+ * fetching forever.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -19,7 +20,7 @@ const maxPages = 1000
 const maxEntries = 100_000
 const maxCursor = 64 * 1024
 
-/** Where an answer has its entries. */
+/** The member of the result that holds the entries, by method. */
 const members = {
   "tools/list": "tools",
   "resources/list": "resources",
@@ -65,7 +66,7 @@ export const make = (link: Link) => {
   }
 }
 
-/** Page after page. One clock runs for all of them, and all lists are weighed together. */
+/** Fetches all pages of a list and counts them against the budget of all lists. */
 const walk = (link: Link, budget: ListBudget.ListBudget, method: Method) =>
   Effect.acquireUseRelease(
     Effect.sync(() => budget.begin(method)),
@@ -77,7 +78,7 @@ const walkCounted = (link: Link, counted: ListBudget.Walk, method: Method) =>
   Effect.gen(function* () {
     const entries: Array<unknown> = []
     const diagnostics: Array<Diagnostic> = []
-    const seen = new Set<string>()
+    const cursors = new Set<string>()
     let ttl: number | undefined
     let cursor: string | undefined
 
@@ -87,18 +88,18 @@ const walkCounted = (link: Link, counted: ListBudget.Walk, method: Method) =>
       for (const entry of page.entries) entries.push(entry)
       if (page.ttl !== undefined) ttl = Math.min(ttl ?? page.ttl, page.ttl)
       if (page.next === undefined) break
-      const stop = reasonToStop(page.next, seen, count, entries.length)
+      const stop = reasonToStop(page.next, cursors, count, entries.length)
       if (stop !== undefined) {
         diagnostics.push({ severity: "warning", code: "list_cut_short", message: `${method} was not read on: ${stop}` })
         break
       }
-      seen.add(page.next)
+      cursors.add(page.next)
       cursor = page.next
     }
     return { entries, diagnostics, ttl }
   }).pipe(
     withinLimit(link),
-    // the server says it has such a list, and then that it does not know it: it has none
+    // The server declares the capability but does not know the method: the list is empty.
     Effect.catchIf(
       (error) => error._tag === "ProtocolError" && error.code === Protocol.errorCodes.MethodNotFound,
       () =>
@@ -125,7 +126,7 @@ const overBudget = ({ config, server }: Link, method: Method): InvalidResult =>
     ]
   })
 
-/** One clock for all pages. It stands still when the others do. */
+/** Limits the time for all pages together. The clock stops while all clocks are held. */
 const withinLimit =
   (link: Link) =>
   <A>(walk: Effect.Effect<A, RequestError>): Effect.Effect<A, RequestError> => {
@@ -141,8 +142,13 @@ const withinLimit =
 
 const unlimited = { idle: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
 
-const reasonToStop = (next: string, seen: ReadonlySet<string>, pages: number, entries: number): string | undefined => {
-  if (seen.has(next)) return "the server repeats itself"
+const reasonToStop = (
+  next: string,
+  cursors: ReadonlySet<string>,
+  pages: number,
+  entries: number
+): string | undefined => {
+  if (cursors.has(next)) return "the server repeats itself"
   if (next.length > maxCursor) return "its cursor is too long"
   if (pages >= maxPages) return `it has more than ${maxPages} pages`
   return entries >= maxEntries ? `it has more than ${maxEntries} entries` : undefined

@@ -1,33 +1,33 @@
 /**
- * What a server asks of us, within bounds: at most 64 requests of a server are in progress, and at most as many answers wait
- * to be written. At either limit its output is not read on.
+ * Limits how many requests of a server are in progress, and how many responses wait to be written. Both limits are 64. At
+ * either one, reading from the server pauses.
  *
- * A handler may wait for a person, and a server may never read our answers, but the answers to our own requests come on the
- * same stream. So a pause lasts a second at most. After that, and until there is room again, a request beyond the limit is
- * refused at once, and where even refusals cannot be written, it is dropped.
+ * A handler may wait for a person, and a server may never read the responses, but the responses to the client's own requests
+ * arrive on the same stream. So a pause lasts at most one second. After that, and until a slot is free, a request beyond the
+ * limit is refused immediately; if even refusals cannot be written, it is dropped.
  */
 import { errorCodes } from "../../domain/catalog/Protocol.js"
 import type { Fate, Message, MessageId, Wire } from "../wire/Wire.js"
 
-/** Requests of one server in progress, and answers to it that wait to be written. */
+/** The maximum number of requests in progress, and of responses that wait to be written. */
 export const maxRequests = 64
 
-/** Milliseconds for which nothing is read from a server that is at a limit. */
+/** Milliseconds. The maximum pause of reading from a server that is at a limit. */
 const patience = 1000
 
 export interface ServerRequests {
-  /** Whether a request is to be handled. Otherwise it has been dealt with. */
+  /** Returns whether a request is to be handled. If not, it was answered or dropped. */
   readonly admit: (request: Message & { readonly id: MessageId }) => boolean
-  /** The server takes a request back. */
+  /** The server cancelled a request. */
   readonly cancelled: (id: unknown) => void
-  /** Writes the answer to a request. */
+  /** Writes the response to a request. */
   readonly answer: (answer: Message, fate?: Fate) => void
-  /** The connection is over. */
+  /** Called at the end of the connection. */
   readonly close: () => void
 }
 
 export const make = (wire: Wire): ServerRequests => {
-  /** How often each id is in progress: a server may use one twice. */
+  /** The number of requests in progress by id: a server may use an id twice. */
   const inProgress = new Map<MessageId, number>()
   let handled = 0
   let unwritten = 0
@@ -87,7 +87,7 @@ export const make = (wire: Wire): ServerRequests => {
 
   return {
     admit: ({ id, method }) => {
-      // its answer could not be written
+      // The response could not be written.
       if (unwritten >= maxRequests) return false
       const isPing = method === "ping"
       if (isPing || handled >= maxRequests) {

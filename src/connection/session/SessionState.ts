@@ -1,5 +1,5 @@
 /**
- * The state of one attempt to connect, and later of its session: what the wire says comes in here and is passed on.
+ * The state of one attempt to connect, and later of its session. It receives the events of the wire and passes them on.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ import * as SdkHandlers from "../sdk/sdkHandlers.js"
 import { logLineOf, notificationKey, notificationOf } from "./notifications.js"
 import { isRequest, type Message, type WireEvents } from "../wire/Wire.js"
 
-/** Who gets the messages. It changes as the attempt comes further. */
+/** The receiver of messages. It is replaced as the attempt advances. */
 export interface Receiver {
   readonly message: WireEvents["message"]
   readonly awaits: WireEvents["awaits"]
@@ -30,11 +30,11 @@ export interface Receiver {
 }
 
 export interface WireListener extends WireEvents {
-  /** Fails when the wire ends, with its reason. */
+  /** Fails with the reason when the wire closes. */
   readonly died: Effect.Effect<never, ConnectionError>
-  /** From now on, the end of this wire is the end of the session. */
+  /** From now on, the end of this wire ends the session. */
   readonly adopt: Effect.Effect<void>
-  /** Whatever it says from now on, nobody listens: another one takes its place. */
+  /** Ignores all further events of this wire: another one replaces it. */
   readonly detach: () => void
 }
 
@@ -49,32 +49,32 @@ export interface SessionState {
   readonly updates: Broadcast.Broadcast<string>
   readonly logs: Broadcast.Broadcast<Protocol.LogLine>
   readonly processLog: ProcessLog.ProcessLog
-  /** A line in the log of the server about what it sent. */
+  /** Adds a warning to the server's log. */
   readonly warn: (text: string) => void
-  /** Where the attempt stands; nothing once it has succeeded. */
+  /** The current phase of the attempt; undefined once it has succeeded. */
   readonly phase: () => AttemptPhase | undefined
   readonly reached: (phase: AttemptPhase) => Effect.Effect<void>
   readonly succeeded: () => void
   readonly push: () => Protocol.Push
   readonly setPush: (push: Protocol.Push) => void
-  /** Settles everything that waits, before the wire is closed. */
+  /** Fails all requests that wait, before the wire is closed. */
   readonly leave: Effect.Effect<void>
   readonly receive: (receiver: Receiver) => void
-  /** Ears for one wire. An attempt may try several. */
+  /** Creates the listener for one wire. An attempt may try several wires. */
   readonly events: () => WireListener
   readonly classify: () => Context
 }
 
-/** What others do in our callbacks must not end the process, nor the reading of what came with it. */
+/** Runs a callback. If it throws, the process and the reading of further messages must go on. */
 const guarded = (run: () => void) => {
   try {
     run()
   } catch {
-    // whoever it was has been told not to throw
+    // Callbacks must not throw, as their documentation says.
   }
 }
 
-/** Hides what the config declares as secret, and what is shown to the server at the moment. */
+/** Removes the secrets of the config and the current credentials. */
 const scrubbers = ({ config, credentials }: ConnectOptions) => {
   const fixed = ServerConfig.secrets(config)
   const of = (secrets: Secrets.Secrets) => ({
@@ -82,11 +82,11 @@ const scrubbers = ({ config, credentials }: ConnectOptions) => {
     scrub: Secrets.scrub(Secrets.union(fixed, secrets)),
     scrubBeginning: Secrets.scrubBeginning(Secrets.union(fixed, secrets))
   })
-  let known = of(Secrets.empty)
+  let cached = of(Secrets.empty)
   const current = () => {
-    const secrets = credentials?.secrets() ?? known.secrets
-    if (secrets !== known.secrets) known = of(secrets)
-    return known
+    const secrets = credentials?.secrets() ?? cached.secrets
+    if (secrets !== cached.secrets) cached = of(secrets)
+    return cached
   }
   return {
     scrub: (text: string) => current().scrub(text),
@@ -94,11 +94,11 @@ const scrubbers = ({ config, credentials }: ConnectOptions) => {
   }
 }
 
-/** Characters of a method's name that are shown. */
+/** The maximum number of characters of a method name in a message for people. */
 const maxMethod = 100
 
-/** How much waits for a reader that does not read. */
-const waiting = { notifications: 10_000, logs: 1000 }
+/** The maximum number of items that wait for a slow reader. */
+const maxWaiting = { notifications: 10_000, logs: 1000 }
 
 export const make = (options: ConnectOptions): Effect.Effect<SessionState, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -108,10 +108,10 @@ export const make = (options: ConnectOptions): Effect.Effect<SessionState, never
     const clocks = Clocks.make(Clocks.nodeTimer)
     const answering = yield* SdkHandlers.make(options.handlers ?? {}, clocks)
     const closed = yield* Deferred.make<ConnectionError>()
-    const capacity = waiting.notifications
+    const capacity = maxWaiting.notifications
     const notifications = Broadcast.make<Notification>({ capacity, key: notificationKey, early: true })
     const updates = Broadcast.make<string>({ capacity, key: (uri) => uri, early: false })
-    const logs = Broadcast.make<Protocol.LogLine>({ capacity: waiting.logs, early: true })
+    const logs = Broadcast.make<Protocol.LogLine>({ capacity: maxWaiting.logs, early: true })
     let phase: AttemptPhase | undefined = config._tag === "Local" ? "spawn" : "handshake"
     let reason: ConnectionError | undefined
     let finished = false
@@ -125,8 +125,8 @@ export const make = (options: ConnectOptions): Effect.Effect<SessionState, never
 
     const warn = (text: string) => log({ at: Date.now(), source: "server", level: "warning", text })
 
-    /** The session is of no more use. */
-    const condemn = (why: ConnectionError) => {
+    /** Marks the session as closed. Requests that were sent may still receive a response. */
+    const markClosed = (why: ConnectionError) => {
       if (reason !== undefined) return
       reason = why
       notifications.end()
@@ -134,12 +134,12 @@ export const make = (options: ConnectOptions): Effect.Effect<SessionState, never
       Deferred.unsafeDone(closed, Effect.succeed(why))
     }
 
-    /** And whoever still waits for an answer does so in vain. */
+    /** Ends the session: requests that still wait for a response fail. */
     const finish = (why: ConnectionError) => {
       if (finished) return
       finished = true
       receiver.closed(reason ?? why)
-      condemn(why)
+      markClosed(why)
     }
 
     const setPush = (value: Protocol.Push) => {
@@ -159,7 +159,10 @@ export const make = (options: ConnectOptions): Effect.Effect<SessionState, never
       receiver.message(message, text)
     }
 
-    /** A notification is dropped. A request goes on without its parameters, so that the server gets an answer. */
+    /**
+     * Handles parameters that are nested too deeply. A notification is dropped. A request is passed on without its parameters,
+     * so that the server receives a response.
+     */
     const refuse = (message: Message, method: string) => {
       if (isRequest(message)) return receiver.message({ ...message, params: {} }, "")
       notifications.publish({ _tag: "Dropped", method: scrub(method).slice(0, maxMethod) })
@@ -177,7 +180,7 @@ export const make = (options: ConnectOptions): Effect.Effect<SessionState, never
     }
 
     const closedByUs = () => new ConnectionClosed({ server, detail: "it was closed by us" })
-    // a session that is closing already lets the wire hear what it can before it ends
+    // If the session is already closing, the wire may still receive responses.
     const leave = Effect.sync(() => reason === undefined && finish(closedByUs()))
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
@@ -236,7 +239,7 @@ export const make = (options: ConnectOptions): Effect.Effect<SessionState, never
           },
           push: whenListening(setPush),
           closing: whenListening((why: ConnectionError) => {
-            if (adopted) condemn(why)
+            if (adopted) markClosed(why)
           }),
           closed: whenListening((why: ConnectionError) => {
             Deferred.unsafeDone(died, Effect.fail(why))
@@ -245,7 +248,7 @@ export const make = (options: ConnectOptions): Effect.Effect<SessionState, never
           died: Deferred.await(died),
           adopt: Effect.suspend(() => {
             adopted = true
-            // it may have died at the last moment
+            // The wire may have closed just before.
             return Effect.flatMap(
               Deferred.poll(died),
               Option.match({ onNone: () => Effect.void, onSome: Effect.catchAll((why) => Effect.sync(() => end(why))) })

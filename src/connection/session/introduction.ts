@@ -1,28 +1,27 @@
 /**
- * What a server says of itself when it is greeted. It is kept for as long as the session and is part of every snapshot, so it
- * is limited before it is kept.
+ * Limits what a server reports about itself in the handshake. It is kept as long as the session and is part of every snapshot.
  */
 import type { Issue } from "../../domain/Issue.js"
 import { isTooDeep, tooDeep } from "./results.js"
 import { detachText } from "../../system/detachText.js"
 
-/** Characters of the instructions that are kept. */
+/** The maximum number of characters of the instructions. Longer ones are cut. */
 export const maxInstructions = 64 * 1024
 
-/** Characters of everything else, as JSON. Icons may be part of it. */
+/** The maximum number of characters of everything else, as JSON. It may include icons. */
 export const maxIntroduction = 256 * 1024
 
-/** The methods whose answer introduces the server, one of each era. */
+/** The methods whose result introduces the server, one per era. */
 export const introducing: ReadonlySet<string> = new Set(["initialize", "server/discover"])
 
-/** The introduction as it may be kept, or what is wrong with it. */
+/** The introduction within the limits, or the issue for which it is rejected. */
 export const limited = (
   result: object,
   length: number,
   warn: (text: string) => void
 ): { readonly result: object } | { readonly issue: Issue } => {
   if (isTooDeep(result)) return { issue: tooDeep }
-  // the message that it stands in is longer
+  // A shortcut: the result is shorter than the message that contains it.
   if (length <= maxInstructions) return { result }
   const { instructions, ...rest } = result as { readonly instructions?: unknown }
   if (JSON.stringify(rest).length > maxIntroduction) return { issue: tooLong }

@@ -1,5 +1,5 @@
 /**
- * What a server says unasked, in either era.
+ * Converts messages of a server into notifications and log lines, in both eras.
  */
 import * as Schema from "effect/Schema"
 import * as Protocol from "../../domain/catalog/Protocol.js"
@@ -14,7 +14,7 @@ const changedLists: Readonly<Record<string, Protocol.ListKind | undefined>> = {
   "notifications/prompts/list_changed": "prompts"
 }
 
-/** The notification in a message, if it is one that we pass on. */
+/** The notification in a message; undefined for messages that are not passed on. */
 export const notificationOf = ({ method, params }: Message): Notification | undefined => {
   if (method === undefined) return undefined
   const list = Object.hasOwn(changedLists, method) ? changedLists[method] : undefined
@@ -29,7 +29,7 @@ export const notificationOf = ({ method, params }: Message): Notification | unde
   return undefined
 }
 
-/** Characters of what a notification is about. They wait for readers and are kept with the events. */
+/** The maximum number of characters of a URI or id in a notification. It waits for readers and is stored with the events. */
 const maxName = 8 * 1024
 
 const tooLong = (method: string): Notification => ({
@@ -38,7 +38,7 @@ const tooLong = (method: string): Notification => ({
   reason: `what it is about has more than ${maxName} characters`
 })
 
-/** Notifications with the same key are about the same: the newest holds. */
+/** The key of a notification. A newer notification replaces a waiting one with the same key. */
 export const notificationKey = (notification: Notification): string => {
   switch (notification._tag) {
     case "ListChanged":
@@ -54,7 +54,7 @@ export const notificationKey = (notification: Notification): string => {
   }
 }
 
-/** The log line in a message, if it is one. */
+/** The log line in a message; undefined for other messages. */
 export const logLineOf = (
   { method, params }: Message,
   scrubbers: Scrubbers,
@@ -71,11 +71,14 @@ export const logLineOf = (
   }
 }
 
-/** As JSON, as far as it is shown: a copy of the beginning is written, and what is cut is longer than what is scrubbed. */
+/**
+ * The beginning of the data as JSON. Each text is cut at more than what is later scrubbed, so that no secret is cut in half
+ * unnoticed.
+ */
 const textOf = (data: unknown): string =>
   JSON.stringify(scrubDeep(data, (text) => text.slice(0, 2 * maxText + 1), { left: 4 * maxText })) ?? ""
 
-/** A log is for people. */
+/** The maximum number of characters of a log line, which is meant for people. */
 const maxText = 8 * 1024
 const maxLogger = 256
 

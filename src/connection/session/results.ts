@@ -1,5 +1,5 @@
 /**
- * What came back for a request, in the words of the domain.
+ * Converts the response to a request into a result or an error of the domain.
  */
 import * as Arr from "effect/Array"
 import * as Either from "effect/Either"
@@ -24,19 +24,19 @@ import type { RequestError } from "../Session.js"
 import { excerptOf, type Scrubbers } from "./shown.js"
 import type { WireFailure } from "../wire/Wire.js"
 
-/** A result of a tool is looked at by hand where it is good, and by the schema where it is not. */
+/** Validates a tool result. A hand-written check accepts valid results fast; the schema is used only to report issues. */
 export const callResult = (server: string, result: unknown): Exit.Exit<Protocol.CallToolResult, InvalidResult> =>
   isCallResult(result) && !isTooDeep(result)
     ? Exit.succeed(result)
     : decodeResult(server, Protocol.CallToolResult, result)
 
-/** Content blocks, contents, messages or values of one result. */
+/** The maximum number of content blocks, contents, messages or values in one result. */
 export const maxEntries = 10_000
 
-/** Issues of one result that are told. */
+/** The maximum number of reported issues of one result. */
 const maxIssues = 20
 
-/** Characters of an error that a server answers with: of its message, and of its data with all texts and keys in it. */
+/** The maximum number of characters of an error of a server: of its message, and of its data with all texts and keys. */
 export const maxMessage = 8 * 1024
 export const maxData = 64 * 1024
 
@@ -56,8 +56,8 @@ export const decodeResult = <A, I>(
   schema: Schema.Schema<A, I>,
   result: unknown
 ): Exit.Exit<A, InvalidResult> => {
-  const crowded = crowdedPath(result)
-  if (crowded !== undefined) return Exit.fail(invalidResult(server, [tooMany(crowded)]))
+  const crowdedList = crowdedPath(result)
+  if (crowdedList !== undefined) return Exit.fail(invalidResult(server, [tooMany(crowdedList)]))
   if (isTooDeep(result)) return Exit.fail(invalidResult(server, [tooDeep]))
   return Either.match(Schema.decodeUnknownEither(schema)(result), {
     onLeft: ({ issue }) => Exit.fail(invalidResult(server, issuesOf(schema, result, issue), result)),
@@ -65,7 +65,7 @@ export const decodeResult = <A, I>(
   })
 }
 
-/** Where lists of any length stand in a result. */
+/** The paths of the lists in a result whose length is not limited by the protocol. */
 const lists: ReadonlyArray<ReadonlyArray<string>> = [["content"], ["contents"], ["messages"], ["completion", "values"]]
 
 const crowdedPath = (result: unknown): Issue["path"] | undefined =>
@@ -76,7 +76,7 @@ const crowdedPath = (result: unknown): Issue["path"] | undefined =>
 
 const tooMany = (path: Issue["path"]): Issue => ({ path, expected: `at most ${maxEntries} entries`, found: "more" })
 
-/** All issues near the first one: of a list, only so many entries after it are looked at as issues are told. */
+/** The issues near the first one. In a list, only the next {@link maxIssues} entries are validated. */
 const issuesOf = <A, I>(
   schema: Schema.Schema<A, I>,
   result: unknown,
@@ -96,7 +96,7 @@ const shortened = (value: unknown, [step, ...rest]: Issue["path"]): unknown => {
   return { ...value, [step]: shortened(value[step], rest) }
 }
 
-/** Whether a value of a server is nested deeper than may enter. */
+/** Whether a value of a server is nested more deeply than allowed. */
 export const isTooDeep = (value: unknown): boolean => isDeeper(value, maxDepth)
 
 export const tooDeep: Issue = { path: [], expected: `at most ${maxDepth} levels`, found: "more" }
@@ -109,7 +109,7 @@ export const invalidResult = (server: string, issues: ReadonlyArray<Issue>, resu
       : [{ path: [], expected: "a valid result", found: describeType(result) }]
   })
 
-/** A JSON-RPC error as the server sent it, but for secrets and for what is too long. */
+/** Converts a JSON-RPC error of the server: secrets are removed, and long texts are cut. */
 export const protocolError = (server: string, error: unknown, scrubbers: Scrubbers): ProtocolError => {
   const { code, data, message } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>
   const scrub = (text: string) => excerptOf(scrubbers, text, maxMessage)
@@ -121,11 +121,11 @@ export const protocolError = (server: string, error: unknown, scrubbers: Scrubbe
   })
 }
 
-/** What a lost message means for whoever sent it: above all whether the server may have acted on it. */
+/** Converts the failure of a request. The error says above all whether the server may have executed the request. */
 export const requestFailure = (server: string, { reason, stage }: WireFailure): RequestError => {
   if (stage === "sent") return new OutcomeUnknown({ server, cause: reason })
   if (reason._tag === "AuthRequired") return reason
-  // that somebody else was told so is no answer to this one
+  // The reason may be the response to a different request, so it is not reported as the response to this one.
   if (stage === "unsent") return notSent(server, reason)
   if (reason._tag === "HttpFailed" && reason.status === 429) {
     return new RateLimited({ server, retryAfter: reason.retryAfter ?? defaultRetryAfter })
@@ -133,14 +133,14 @@ export const requestFailure = (server: string, { reason, stage }: WireFailure): 
   return isRefusal(reason) ? notSent(server, reason) : new OutcomeUnknown({ server, cause: reason })
 }
 
-/** Milliseconds, for a server that wants fewer requests but does not say for how long. */
+/** Milliseconds, for a server that limits the rate without `retry-after`. */
 const defaultRetryAfter = 1000
 
-/** The server itself says that it did not take the request. Other statuses may also come after it did. */
+/** Whether the server reports that it did not accept the request. Other statuses may also occur after it was executed. */
 const isRefusal = (reason: ConnectionError): boolean =>
-  reason._tag === "SessionLost" || (reason._tag === "HttpFailed" && refusing.has(reason.status))
+  reason._tag === "SessionLost" || (reason._tag === "HttpFailed" && refusalStatuses.has(reason.status))
 
-const refusing = new Set([307, 308, 400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 425, 426, 431])
+const refusalStatuses = new Set([307, 308, 400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 425, 426, 431])
 
 const notSent = (server: string, { message }: ConnectionError): NotSent =>
   new NotSent({ server, reason: message.startsWith(`${server}: `) ? message.slice(server.length + 2) : message })

@@ -1,6 +1,6 @@
 /**
- * Scopes that end together. A scope closes what is in it one after the other; sessions that are each given time to end
- * politely would take that time one after the other, too. These all begin to end as soon as the first does.
+ * Creates scopes that close concurrently. A scope runs its finalizers one after the other; if each session has some time to
+ * shut down, these times would add up. Here all scopes of a parent begin to close with the first one.
  */
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
@@ -9,12 +9,12 @@ import * as Scope from "effect/Scope"
 
 export interface Member {
   readonly scope: Scope.Scope
-  /** Ends it before its time, and none of the others. */
+  /** Closes only this scope, before the parent closes. */
   readonly close: Effect.Effect<void>
 }
 
 export interface SharedScopes {
-  /** A scope that ends with the caller's. */
+  /** A scope that closes with the caller's scope. */
   readonly fork: Effect.Effect<Member, never, Scope.Scope>
 }
 
@@ -38,7 +38,7 @@ export const make = (): SharedScopes => {
       families.set(parent, family)
       const scope = yield* Scope.make()
       family.add(scope)
-      // the parent's finalizers run from the last to the first: the first that runs ends all members, and waits for them
+      // The parent runs its finalizers from the last to the first: the first of these closes all members and waits for them.
       const place = yield* Scope.fork(parent, ExecutionStrategy.sequential)
       yield* Scope.addFinalizer(
         place,

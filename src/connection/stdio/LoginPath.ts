@@ -1,6 +1,6 @@
 /**
- * The PATH of the user's login shell, for hosts that were started from a desktop and not from a terminal: what nvm, Homebrew
- * or uv add to it stands in files that only a shell reads.
+ * Reads the PATH of the user's login shell, for hosts that were started from a desktop and not from a terminal. nvm, Homebrew
+ * or uv extend the PATH in files that only a shell reads.
  *
  * @since 0.1.0
  */
@@ -16,30 +16,30 @@ import * as Option from "effect/Option"
  * @category models
  */
 export interface Options {
-  /** The user's shell, as `SHELL` names it. Without one there is no answer. */
+  /** The user's shell, as in `SHELL`. Without it the result is none. */
   readonly shell: string | undefined
-  /** The environment it is started with. */
+  /** The environment of the shell. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** After this long it is killed. Defaults to 3 seconds. */
+  /** The shell is killed after this time. Defaults to 3 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Defaults to that of this process. There is no answer on Windows, which has no such shells. */
+  /** Defaults to the platform of this process. On Windows, which has no such shells, the result is none. */
   readonly platform?: NodeJS.Platform | undefined
 }
 
-/** Files that a shell reads at its start may print a lot, but not that much. */
+/** The maximum output in characters. Startup files may print a lot, but not that much. */
 const maxOutput = 1024 * 1024
 
-/** What keeps plugins of zsh from asking, updating, or running inside of a terminal multiplexer. */
+/** Keeps zsh plugins from prompting, updating, or starting a terminal multiplexer. */
 const quiet = { DISABLE_AUTO_UPDATE: "true", ZSH_TMUX_AUTOSTART: "false", ZSH_TMUX_AUTOSTARTED: "true" }
 
 /**
- * Starts the shell as an interactive login shell and asks for its PATH. None if it fails, hangs or says something else: go
- * on with the PATH there is.
+ * Starts the shell as an interactive login shell and reads its PATH. None if the shell fails, hangs or prints something else:
+ * use the current PATH then.
  *
- * The shell has no terminal and no input. When this ends, in whatever way, the shell and what it started are gone, except
- * for what left its process group.
+ * The shell has no terminal and no input. When the effect ends, in whatever way, the shell and its process group are killed;
+ * processes that left the group are not.
  *
- * It takes as long as the user's startup files do, and each run starts the shell anew: keep the answer, for example with
+ * It takes as long as the user's startup files, and each run starts the shell again: cache the result, for example with
  * `Effect.cached`.
  *
  * @since 0.1.0
@@ -49,12 +49,12 @@ export const loginPath = (options: Options): Effect.Effect<Option.Option<string>
   Effect.suspend(() => {
     const { env, platform = process.platform, shell, timeout = Duration.seconds(3) } = options
     if (shell === undefined || platform === "win32") return Effect.succeedNone
-    // something no startup file prints
+    // A text that no startup file prints.
     const marker = `mcp-supervisor-${randomUUID()}`
     const start = Effect.try(() =>
       spawn(shell, ["-ilc", `printf '%s%s%s' ${marker} "$PATH" ${marker}`], {
         env: { ...env, ...quiet },
-        // its own group, to be killed as a whole
+        // A process group of its own can be killed as a whole.
         detached: true,
         windowsHide: true,
         stdio: ["ignore", "pipe", "ignore"]
@@ -67,7 +67,7 @@ export const loginPath = (options: Options): Effect.Effect<Option.Option<string>
     ).pipe(Effect.option, Effect.map(Option.filter(isPath)))
   })
 
-/** What a process prints between two markers. Its end is not waited for: it may never come. */
+/** The text that a process prints between two markers. Does not wait for its exit, which may never come. */
 const between = (marker: string, child: ChildProcessByStdio<null, Readable, null>) =>
   Effect.async<string, "no answer">((resume) => {
     const fail = () => resume(Effect.fail("no answer"))
@@ -84,17 +84,17 @@ const between = (marker: string, child: ChildProcessByStdio<null, Readable, null
     })
   })
 
-/** Ends the group, of which there may be more left than its leader. */
+/** Kills the whole group; members may outlive the leader. */
 const end = (child: ChildProcessByStdio<null, Readable, null>): void => {
-  // what left the group may hold the pipe open for ever
+  // A process that left the group may hold the pipe open forever.
   child.stdout.destroy()
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, "SIGKILL")
   } catch {
-    // nobody is left
+    // The group has already ended.
   }
 }
 
-/** A shell with another syntax may print the question. */
+/** Whether the text is a PATH. A shell with a different syntax may print the command itself. */
 const isPath = (text: string): boolean => text.includes("/") && !/[\0\n]/.test(text)

@@ -1,44 +1,46 @@
 /**
- * What a process writes besides messages: always read, scrubbed, and kept within bounds however much it is. The last lines
- * outlive the process.
+ * Collects, scrubs and limits what a process writes besides messages. The last lines are kept after the process has ended.
  */
 import type * as Protocol from "../../domain/catalog/Protocol.js"
 import * as ByteBuffer from "../wire/ByteBuffer.js"
 import { detachText } from "../../system/detachText.js"
 
 export interface ProcessLog {
-  /** Bytes of stderr. */
+  /** Adds bytes of stderr. */
   readonly stderr: (chunk: Buffer) => void
-  /** A line of stdout that is no message. */
+  /** Adds a line of stdout that is no message. */
   readonly stray: (text: string) => void
-  /** Everything that waits is written now. */
+  /** Writes all pending lines immediately. */
   readonly flush: () => void
   /** The last lines of stderr. */
   readonly tail: () => string
-  /** How many lines of stdout were no messages. */
+  /** The number of stdout lines that were no messages. */
   readonly strayLines: () => number
 }
 
-/** A longer line is cut: it is no text for people. */
+/** The maximum length of a line. A longer one is cut: it is not written for people. */
 const maxLine = 8 * 1024
 
-/** More of a line is not even looked at. */
+/** The number of characters of a line that are scrubbed; the rest is discarded. */
 const maxScrubbed = 2 * maxLine
 
-/** What is read in one go of {@link flushAfter}. A process that writes faster loses the lines before. */
+/**
+ * The maximum number of characters collected during {@link flushAfter}. If a process writes faster, the oldest lines are
+ * dropped.
+ */
 const maxPending = 64 * 1024
 
-/** Milliseconds. Scrubbing takes time, and a flood must not take it from the calls. */
+/** Milliseconds. Scrubbing takes time, and a flood of lines must not delay calls. */
 const flushAfter = 20
 
-/** Of the lines that are kept for an error message. */
+/** The maximum size of the lines that are kept for error messages. */
 const maxTail = 16 * 1024
 
 type Source = "stderr" | "stdout"
 
 export const make = (options: {
   readonly scrub: (text: string) => string
-  /** The same for a text that goes on where we do not see it. */
+  /** Scrubs the beginning of a text whose rest is unknown. */
   readonly scrubBeginning: (text: string) => string
   readonly onLine: (line: Protocol.LogLine) => void
 }): ProcessLog => {
@@ -59,7 +61,7 @@ export const make = (options: {
     while (tailSize > maxTail && tail.length > 1) tailSize -= tail.shift()!.length + 1
   }
 
-  /** The last cut comes after scrubbing: before, it could leave half a secret. */
+  /** Scrubs a line and cuts it. It is cut after scrubbing: a cut before could leave half a secret. */
   const clean = (text: string): string => {
     const shown = text.length < maxScrubbed ? options.scrub(text) : options.scrubBeginning(text)
     return text.length > maxLine ? detachText(`${shown.slice(0, maxLine)}…`) : shown
@@ -101,7 +103,7 @@ export const make = (options: {
         if (to > from || partial.size() > 0) add("stderr", takePartial(chunk.subarray(from, to)))
         from = to + 1
       }
-      // of an endless line only the beginning is kept
+      // Only the beginning of an endless line is kept.
       if (from < chunk.length && partial.size() < 4 * maxLine) partial.add(chunk.subarray(from, from + 4 * maxLine))
     },
     stray: (text) => {
@@ -113,7 +115,7 @@ export const make = (options: {
       if (partial.size() > 0) add("stderr", takePartial(Buffer.alloc(0)))
       flush()
     },
-    // once more for all lines together: a secret may go over the end of one
+    // Scrubs all lines together: a secret may span several lines.
     tail: () => options.scrub(tail.join("\n"))
   }
 }

@@ -1,6 +1,6 @@
 /**
- * How the process of a local server is started and ended: its environment, its options, its end, its errors. All of it is
- * decided here, from facts about the host that are handed in.
+ * Decides how the process of a local server is started and ended. This covers environment, spawn options, kill command and
+ * error reasons. The functions are pure; facts about the host are parameters.
  *
  * @since 0.1.0
  */
@@ -10,7 +10,7 @@ import * as Secrets from "../../domain/Secrets.js"
 import type { Local } from "../../domain/server/ServerConfig.js"
 
 /**
- * What the decisions need to know about the machine and the process we run in.
+ * Facts about the machine and the current process.
  *
  * @since 0.1.0
  * @category models
@@ -18,15 +18,15 @@ import type { Local } from "../../domain/server/ServerConfig.js"
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly platform: NodeJS.Platform
-  /** The PATH of the user's login shell. Absent is the one of `env`. */
+  /** The PATH of the user's login shell. Defaults to the PATH of `env`. */
   readonly path?: string | undefined
 }
 
 /**
- * The variables of the host that every server gets, besides those whose names begin with `LC_`. No other is passed on: the
- * host's environment holds secrets that are none of the server's business.
+ * The variables of the host that every server inherits, in addition to those whose names begin with `LC_`. No other variable is
+ * inherited: the host's environment holds secrets that servers must not see.
  *
- * The proxy variables are among them because without them nothing is reached; they may carry the proxy's password.
+ * The proxy variables are included because many servers reach nothing without them; they may hold the proxy's password.
  *
  * @since 0.1.0
  * @category constants
@@ -68,7 +68,7 @@ export const inherited: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What every server gets on Windows as well. The case of names does not matter there.
+ * The variables that every server inherits on Windows in addition. Names are case-insensitive there.
  *
  * @since 0.1.0
  * @category constants
@@ -92,8 +92,8 @@ export const inheritedOnWindows: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The variable that marks the processes of one start: all descendants carry it, so that what is left after a crash of the
- * supervisor is recognised.
+ * The variable that marks all processes of one run. Descendants inherit it, so that leftover processes are recognised after a
+ * crash of the supervisor.
  *
  * @since 0.1.0
  * @category constants
@@ -101,7 +101,7 @@ export const inheritedOnWindows: ReadonlySet<string> = new Set([
 export const runVariable = "MCP_SUPERVISOR_RUN"
 
 /**
- * The variable that tells the servers of one run apart: each start has its own number.
+ * The variable that distinguishes the servers of one run: each start has its own number.
  *
  * @since 0.1.0
  * @category constants
@@ -109,7 +109,8 @@ export const runVariable = "MCP_SUPERVISOR_RUN"
 export const childVariable = "MCP_SUPERVISOR_CHILD"
 
 /**
- * The variable in the environment of a guard process that names the process it guards. A process with a guard is a supervisor.
+ * The variable in the environment of a guard process that holds the pid of the process it guards. A process with a guard is a
+ * supervisor.
  *
  * @since 0.1.0
  * @category constants
@@ -117,22 +118,22 @@ export const childVariable = "MCP_SUPERVISOR_CHILD"
 export const guardVariable = "MCP_SUPERVISOR_GUARD"
 
 /**
- * What marks a server's process and everything it starts.
+ * The mark of a server's process and all its descendants.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Tag {
-  /** The supervisor: random, so that no other process carries it. */
+  /** The run of the supervisor: random, so that no other process carries it. */
   readonly run: string
-  /** The start of this one server. */
+  /** The number of this start. */
   readonly child: string
 }
 
 /**
- * The whole environment of a server's process: what it inherits ({@link inherited}, or everything but {@link neverInherited}
- * if the config says `inheritEnv`), the login shell's PATH in place of the ambient one, what the config declares, and the tag.
- * The later wins; on Windows also over a name that differs only in case.
+ * The whole environment of a server's process: the inherited variables ({@link inherited}, or everything but {@link
+ * neverInherited} with `inheritEnv`), the PATH of the login shell instead of the host's, the variables of the config, and the
+ * tag. Later values win; on Windows also over a name that differs only in case.
  *
  * @since 0.1.0
  * @category deciding
@@ -147,7 +148,7 @@ export const environment = (
   const set = (name: string, value: string) => variables.set(keyOf(name), [name, value])
 
   for (const [name, value] of Object.entries(host.env)) {
-    // a shell function in a variable is code that a shell of the server would run
+    // An exported shell function is code that a shell of the server would run.
     if (value === undefined || value.startsWith("()") || neverInherited.has(keyOf(name))) continue
     if (config.inheritEnv || isInherited(keyOf(name), host.platform)) set(name, value)
   }
@@ -159,8 +160,8 @@ export const environment = (
 }
 
 /**
- * What no server gets, not even with `inheritEnv`: the way to control the supervisor, and the configuration of all the others
- * with their secrets.
+ * The variables that no server inherits, not even with `inheritEnv`: the control token of the supervisor, and the configuration
+ * of all servers with its secrets.
  *
  * @since 0.1.0
  * @category constants
@@ -173,8 +174,8 @@ const isInherited = (key: string, platform: NodeJS.Platform): boolean =>
   inherited.has(key) || key.startsWith("LC_") || (isWindows(platform) && inheritedOnWindows.has(key))
 
 /**
- * How every server is spawned. Where signals exist it leads a process group of its own, so that the whole group can be
- * ended. On Windows it does not: a detached process would show a console window.
+ * The options for spawning a server. On POSIX the process leads a group of its own, so that the whole group can be ended. On
+ * Windows it does not: a detached process would show a console window.
  *
  * @since 0.1.0
  * @category deciding
@@ -200,7 +201,7 @@ export interface Program {
 }
 
 /**
- * The program that ends a process and all its descendants. Undefined where a signal to the process group does it.
+ * The program that ends a process and all its descendants. Undefined on platforms where a signal to the process group does it.
  *
  * @since 0.1.0
  * @category deciding
@@ -220,10 +221,10 @@ export const searchedPath = (env: Readonly<Record<string, string>>, platform: No
 }
 
 /**
- * What the system's code for a failed spawn means, if it says something about the command.
+ * The reason that a system error code of a failed spawn stands for; undefined if it says nothing about the command.
  *
- * A working directory that is missing, or is no directory, has the same codes as a missing command (`ENOENT`, `ENOTDIR`):
- * whoever set one has to look.
+ * A missing or invalid working directory has the same codes as a missing command (`ENOENT`, `ENOTDIR`): a caller that sets one
+ * has to check it.
  *
  * @since 0.1.0
  * @category deciding

@@ -1,6 +1,5 @@
 /**
- * A local server's process: started in a group of its own, known to be dead when it exits, and ended with everything it
- * started.
+ * Starts a local server's process in its own process group, observes its exit, and ends it with its descendants.
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process"
 import { stat } from "node:fs/promises"
@@ -24,9 +23,9 @@ export interface Spec {
   readonly args: ReadonlyArray<string>
   readonly env: Readonly<Record<string, string>>
   readonly cwd?: string | undefined
-  /** The directories the command is looked for in, for the error message. */
+  /** The directories in which the command is looked up, for the error message. */
   readonly searched: string
-  /** What its environment marks it with. */
+  /** The tag in the environment of the process. */
   readonly tag: Tag
   readonly groups: ProcessGroups.ProcessGroups
   readonly strays: StrayProcesses
@@ -41,20 +40,20 @@ export interface Ending {
 export interface StdioProcess {
   readonly pid: number
   readonly child: ChildProcessWithoutNullStreams
-  /** Completes when the process itself has exited and what it had written is read. */
+  /** Completes when the process has exited and its output is read. */
   readonly ended: Deferred.Deferred<Ending>
 }
 
-/** How long a process may take to end after its stdin was closed, and again after SIGTERM. */
+/** The time a process has to end after its stdin was closed, and again after SIGTERM. */
 const grace = Duration.millis(1500)
 
-/** How long the system may take to carry out SIGKILL. */
+/** The time the system has to carry out SIGKILL. */
 const killGrace = Duration.millis(1000)
 
-/** How long is waited for file descriptors that are needed to see whether anything is left. */
+/** The maximum wait for file descriptors that are needed to see whether processes are left. */
 const shortageGrace = Duration.seconds(30)
 
-/** A grandchild may hold the pipes open for ever: what the process wrote is there within this time. */
+/** The maximum wait for output after the exit. A grandchild may hold the pipes open forever. */
 const drainGrace = Duration.millis(100)
 
 export const spawn = (spec: Spec): Effect.Effect<StdioProcess, SpawnFailed, Scope.Scope> =>
@@ -65,7 +64,7 @@ export const spawn = (spec: Spec): Effect.Effect<StdioProcess, SpawnFailed, Scop
     return { pid, child, ended }
   })
 
-/** A process that runs, and the fiber that ends when nothing that it started runs any more. */
+/** A running process, and the fiber that ends when nothing that it started runs any more. */
 interface Started extends StdioProcess {
   readonly rest: Fiber.Fiber<void>
 }
@@ -85,7 +84,7 @@ const start = (spec: Spec): Effect.Effect<Started, SpawnFailed> =>
         child.stdin.destroy()
         Deferred.unsafeDone(ended, Effect.succeed(code === null ? { signal: signal ?? undefined } : { exitCode: code }))
       }
-      // on a busy machine time passes without anything being read: what is there by now is read first
+      // On a busy machine the timer may fire before pending output is read: `setImmediate` lets the event loop read it first.
       const timer = setTimeout(() => setImmediate(finish), Duration.toMillis(drainGrace))
       child.once("close", () => {
         clearTimeout(timer)
@@ -116,7 +115,7 @@ const launch = (
         cwd: spec.cwd
       }) as ChildProcessWithoutNullStreams
       child.on("error", (error) => Deferred.unsafeDone(refused, Effect.fail(failed(spec, error))))
-      // without a listener each of these would end our own process
+      // Without a listener, an error of these streams would end this process.
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on("error", () => {})
       return child
     },
@@ -144,8 +143,8 @@ const spawnFailed = (
   })
 
 /**
- * What a leader leaves behind is ended as soon as it has exited: later its number may be another's. While nothing can be seen,
- * for lack of file descriptors, it is not taken to be gone.
+ * Ends the descendants of a leader as soon as it has exited: later its pid may be reused. If processes cannot be listed for
+ * lack of file descriptors, they are assumed to exist.
  */
 const bury = (spec: Spec, pid: number, ended: Deferred.Deferred<Ending>): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -163,12 +162,12 @@ const bury = (spec: Spec, pid: number, ended: Deferred.Deferred<Ending>): Effect
     )
   )
 
-/** What was found in the last look. */
+/** The result of the last check. */
 type Found = "nothing" | "something" | "unknown"
 
 /**
- * Signals everything that the process started, in its group or as a session of its own, once. Looks more and more seldom until
- * nothing is there: most are gone at once.
+ * Signals every descendant once, in the group or in a session of its own. Then checks at growing intervals until none is left:
+ * most end immediately.
  */
 const endRest = (
   spec: Spec,
@@ -182,7 +181,7 @@ const endRest = (
     const look = Effect.gen(function* () {
       found = "unknown"
       const isGroupRunning = ProcessGroups.isRunning(pid)
-      // as long as the group runs, a look for others would be in vain, except for the first one
+      // While the group runs, strays are searched only once: a search is expensive and cannot finish the wait.
       if (isGroupRunning && signalled.has(pid)) return void (found = "something")
       if (isGroupRunning) {
         signalled.add(pid)
@@ -209,7 +208,7 @@ const looks = Schedule.union(Schedule.exponential("20 millis", 3), Schedule.spac
 const signalStrays = (spec: Spec, strays: ReadonlyArray<number>, name: "SIGTERM" | "SIGKILL") =>
   Effect.try(() => spec.strays.signal(spec.tag, strays, name))
 
-/** The group at once; what has left it, as soon as it is found. */
+/** Signals the group immediately, and the processes that have left it as soon as they are found. */
 const signal = (spec: Spec, pid: number, name: "SIGTERM" | "SIGKILL") =>
   Effect.suspend(() => {
     if (ProcessGroups.isAlive(pid)) ProcessGroups.signal(pid, name)
@@ -217,8 +216,8 @@ const signal = (spec: Spec, pid: number, name: "SIGTERM" | "SIGKILL") =>
   }).pipe(Effect.ignore)
 
 /**
- * Closed stdin, then SIGTERM, then SIGKILL, each only if the one before did not do. A container's client passes none but the
- * first on, so nothing comes before it.
+ * Closes stdin, then sends SIGTERM, then SIGKILL, each only if the previous step was not enough. The client of a container
+ * (`docker run -i`) forwards only the end of stdin, so this comes first.
  */
 const end =
   (spec: Spec) =>

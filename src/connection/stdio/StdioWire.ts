@@ -1,5 +1,5 @@
 /**
- * Messages to and from a process of ours, one a line.
+ * The wire for stdio. It exchanges messages with a child process, one per line.
  */
 import type { Readable } from "node:stream"
 import * as Deferred from "effect/Deferred"
@@ -27,43 +27,43 @@ import {
 export interface Options extends StdioProcess.Spec {
   readonly log: ProcessLog
   readonly events: WireEvents
-  /** Where the attempt stands; nothing once it has succeeded. */
+  /** The current phase of the attempt; undefined once it has succeeded. */
   readonly phase: () => AttemptPhase | undefined
 }
 
-/** A message that has not left us: nobody has written it yet, or the process does not read. */
-interface Waiting {
+/** A message that is not written yet: it waits for the next write, or the process does not read. */
+interface WaitingMessage {
   readonly id: Message["id"]
   readonly text: string
   readonly fate: Fate
 }
 
-/** What may wait for a process that does not read. */
+/** The maximum number of characters that wait for a process that does not read. */
 const maxWaiting = 2 * maxMessageBytes
 
-/** What is written in one go. A process that does not read gets no more than it has already. */
+/** The number of characters after which a write is issued. It bounds what is handed to a process that does not read. */
 const maxWrite = 64 * 1024
 
-/** Bytes of stderr that are read in one step. */
+/** The number of stderr bytes that are read in one step. */
 const maxStderr = 4096
 
 export const open = (options: Options) =>
   Effect.gen(function* () {
     const { events, log, server } = options
-    // what the process says at its very end is the last thing we do
+    // Registered first and therefore run last: the final output of the process is included.
     yield* Effect.addFinalizer(() => Effect.sync(log.flush))
     const { child, ended, pid } = yield* StdioProcess.spawn(options)
     const intake = Intake.open()
     const strays = StrayLimit.make()
-    let over: ConnectionError | undefined
+    let endReason: ConnectionError | undefined
     let blocked = false
     let scheduled = false
     let size = 0
-    const waiting = new Set<Waiting>()
+    const waiting = new Set<WaitingMessage>()
 
     const finish = (reason: ConnectionError) => {
-      if (over !== undefined) return
-      over = reason
+      if (endReason !== undefined) return
+      endReason = reason
       closeInput()
       log.flush()
       for (const { fate } of waiting) fate.failed(new WireFailure(reason, "unsent"))
@@ -97,7 +97,7 @@ export const open = (options: Options) =>
     child.stdout.on("data", take)
 
     const unread: Array<Buffer> = []
-    // it has a share of its own: it is read on while stdout is paused, and to the end
+    // stderr has its own intake: it is read while stdout is paused, and to its end.
     const stderr = Intake.open().source(flowOf(child.stderr), () => {
       const chunk = unread.shift()
       if (chunk === undefined) return 0
@@ -110,7 +110,7 @@ export const open = (options: Options) =>
       stderr.arrived()
     })
 
-    /** The process may go on writing, so that it can end in order, but nothing of it is looked at. */
+    /** Discards all further output. stdout is still drained, so that the process is not blocked and can shut down. */
     const closeInput = () => {
       intake.close()
       child.stdout.off("data", take)
@@ -118,13 +118,13 @@ export const open = (options: Options) =>
     }
     yield* Effect.addFinalizer(() => Effect.sync(closeInput))
 
-    const forget = (each: Waiting) => {
+    const forget = (each: WaitingMessage) => {
       waiting.delete(each)
       size -= each.text.length
     }
     const unsent = (detail: string) => new WireFailure(new ConnectionClosed({ server, detail }), "unsent")
 
-    /** Messages of the same moment go out together: each write is a call of the system. */
+    /** Writes all messages of one turn together: each write is a system call. */
     const write = () => {
       scheduled = false
       while (!blocked && waiting.size > 0) {
@@ -149,7 +149,7 @@ export const open = (options: Options) =>
     })
 
     const send: Wire["send"] = (message, fate) => {
-      if (over !== undefined) return fate.failed(new WireFailure(over, "unsent"))
+      if (endReason !== undefined) return fate.failed(new WireFailure(endReason, "unsent"))
       const serialised = serialise(server, message)
       if (typeof serialised !== "string") return fate.failed(serialised)
       if (size + serialised.length > maxWaiting) return fate.failed(unsent("too much waits for it to read already"))
@@ -177,7 +177,7 @@ export const open = (options: Options) =>
         return new ProcessExited({ server, ...defined({ phase: options.phase(), stderr: log.tail(), ...ending }) })
       })
     )
-    // a pipe breaks when the process dies, too, and then the exit says more
+    // A pipe also breaks when the process exits, and the exit is the better reason: it gets some time to arrive.
     const broken = awaitBroken(child).pipe(
       Effect.tap(() => Effect.sleep(exitGrace)),
       Effect.map((pipe) => new ConnectionClosed({ server, detail: `the process closed its ${pipe}` }))
@@ -196,7 +196,7 @@ export const open = (options: Options) =>
     return wire
   })
 
-/** How long the exit of a process may come after the end of its pipes. */
+/** The maximum time between the end of the pipes and the exit of the process. */
 const exitGrace = "250 millis"
 
 const flowOf = (stream: Readable): Intake.Flow => ({

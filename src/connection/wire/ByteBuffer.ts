@@ -1,18 +1,18 @@
 /**
- * Bytes that arrive in pieces. However small the pieces are, they take little more memory than their bytes: kept one by one,
- * a piece of one byte would take some hundred.
+ * A buffer for bytes that arrive in pieces. It copies small pieces together, so that they take little more memory than their
+ * bytes: as separate buffers, a piece of one byte would take some hundred.
  */
 export interface ByteBuffer {
   readonly size: () => number
   readonly add: (piece: Buffer) => void
-  /** All bytes so far. Those that are added later begin anew. */
+  /** Returns all bytes and empties the buffer. */
   readonly take: () => Buffer
 }
 
 export const make = (): ByteBuffer => {
   let buffer: Buffer = empty
   let size = 0
-  /** A single piece is kept as it is, without a copy. */
+  /** Whether `buffer` was allocated here. A single piece is stored without a copy. */
   let isOwn = false
 
   return {
@@ -45,5 +45,5 @@ export const make = (): ByteBuffer => {
 
 const empty = Buffer.alloc(0)
 
-/** Bytes of room for what comes next, at most. */
+/** The maximum number of bytes allocated in advance. */
 const maxSpare = 16 * 1024 * 1024

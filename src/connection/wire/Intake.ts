@@ -1,9 +1,9 @@
 /**
- * Reads what servers write, a little of each server in every turn of the event loop. A server that writes without pause is
- * read as fast as the others allow: after its share of a turn its stream is paused, and the rest waits for the next turn.
+ * Shares the event loop fairly between the servers whose output is read. A server that writes without pause is read as fast as
+ * the others allow: after its share of a turn its stream is paused, and the rest waits for the next turn.
  *
- * There is one event loop in a process, so there is one schedule for all servers of all supervisors in it. What fits into
- * its share is read where it arrives, without a timer and without a promise.
+ * A process has one event loop, so there is one schedule for all servers of all supervisors in it. Data that fits into the
+ * share is read immediately when it arrives, without a timer and without a promise.
  */
 
 /** Milliseconds of one turn that one server may use. */
@@ -12,19 +12,22 @@ const share = 2
 /** Milliseconds of one turn that all servers together may use. */
 const shareOfAll = 8
 
-/** What is read between two looks at the clock, in the weight that steps tell: about the bytes of ten short messages. */
+/** The weight that is read between two looks at the clock: about the bytes of ten short messages. */
 const stride = 4096
 
-/** What a message weighs besides its bytes. */
+/** The weight of a message in addition to its bytes. */
 export const messageWeight = 256
 
-/** How many turns a server is left out after a single step that took many shares, such as a message of several megabytes. */
+/**
+ * The maximum number of turns that a server skips after a single step that took many shares, such as a message of several
+ * megabytes.
+ */
 const longestRest = 16
 
-/** Milliseconds that a clock waits at most for what has arrived to be read. */
+/** The maximum time in milliseconds that `afterReading` waits. */
 const longestReading = 1000
 
-/** How a stream is told that there is more than can be read now. */
+/** Pauses and resumes the underlying stream. */
 export interface Flow {
   readonly pause: () => void
   readonly resume: () => void
@@ -32,24 +35,27 @@ export interface Flow {
 
 /** One stream of a server. */
 export interface Source {
-  /** Something has arrived. Reads it, now or in a later turn. */
+  /** Reports that data has arrived. It is read now or in a later turn. */
   readonly arrived: () => void
-  /** Nothing more will arrive: `run` is called once everything is read. */
+  /** Reports that no more data will arrive. `run` is called when everything is read. */
   readonly ended: (run: () => void) => void
-  /** Reads all that has arrived, at once. */
+  /** Reads everything that has arrived, immediately. */
   readonly flush: () => void
-  /** Nothing of it is read any more. */
+  /** Stops reading this stream for good. */
   readonly close: () => void
 }
 
 /** All streams of one server. */
 export interface Intake {
-  /** `step` reads one piece of what has arrived, such as a line, and gives its weight; 0 if there was none. */
+  /**
+   * Adds a stream. `step` reads one piece of the data that has arrived, such as a line, and returns its weight, or 0 if there
+   * was none.
+   */
   readonly source: (flow: Flow, step: () => number) => Source
-  /** Nothing is read until `resume`. */
+  /** Stops reading until `resume`. */
   readonly pause: () => void
   readonly resume: () => void
-  /** Nothing is read any more. */
+  /** Stops reading for good. */
   readonly close: () => void
 }
 
@@ -63,14 +69,14 @@ interface Reading {
 }
 
 interface Server {
-  /** What has arrived and is not read. */
+  /** Streams with data that has arrived and is not read. */
   readonly waiting: Set<Reading>
   paused: boolean
   closed: boolean
   turn: number
   /** Milliseconds used in that turn. */
   spent: number
-  /** Turns in which it is left out. */
+  /** The number of turns that this server still skips. */
   rest: number
 }
 
@@ -90,7 +96,7 @@ const nextTurn = () => {
   scheduled = false
   turn += 1
   spentByAll = 0
-  // those that are not done come again in the next turn, not in this one
+  // The copy keeps servers that are added again for the next turn.
   for (const server of Array.from(queue)) {
     if (spentByAll >= shareOfAll) break
     queue.delete(server)
@@ -101,7 +107,7 @@ const nextTurn = () => {
   if (queue.size > 0) schedule()
 }
 
-/** Goes on with the streams of a server, the one that was read last after the others. */
+/** Reads the waiting streams of a server. A stream that is not finished goes to the end of the queue. */
 const readWaiting = (server: Server) => {
   for (const reading of Array.from(server.waiting)) {
     server.waiting.delete(reading)
@@ -114,7 +120,7 @@ const readWaiting = (server: Server) => {
   }
 }
 
-/** All that had arrived is read. */
+/** Resumes the stream, or runs its end callback: all data that had arrived is read. */
 const finished = (reading: Reading) => {
   reading.waits = false
   if (reading.closed) return
@@ -132,7 +138,7 @@ const hasTime = (server: Server): boolean => {
   return server.rest === 0 && server.spent < share && spentByAll < shareOfAll
 }
 
-/** Reads for as long as the share of this turn lasts. Whether something may be left. */
+/** Reads until the share of this turn is used up. Returns whether data may be left. */
 const read = (reading: Reading): boolean => {
   const { server } = reading
   if (!hasTime(server)) return true
@@ -155,7 +161,7 @@ const read = (reading: Reading): boolean => {
   server.spent += took
   spentByAll += took
   if (!hasTime(server)) schedule()
-  // only a step that cannot be divided takes that long
+  // Only a single long step can exceed the share by that much.
   if (took > 2 * share) server.rest = Math.min(longestRest, Math.floor(took / share))
   return left && !reading.closed
 }
@@ -185,7 +191,7 @@ const sourceOf = (server: Server, flow: Flow, step: () => number): Source => {
     },
     flush: () => {
       while (!reading.closed && step() > 0) {
-        // each step reads one piece
+        // Each step reads one piece.
       }
     },
     close: () => {
@@ -229,8 +235,8 @@ export const open = (): Intake => {
 }
 
 /**
- * Calls back when everything that has arrived by now is read: after a turn of the event loop that brings nothing more, or
- * after a second. The function it gives takes that back.
+ * Calls `run` when everything that has arrived by now is read: after a turn of the event loop without new data, or after a
+ * second. Returns a function that cancels it.
  */
 export const afterReading = (run: () => void): (() => void) => {
   const until = performance.now() + longestReading

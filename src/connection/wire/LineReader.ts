@@ -1,25 +1,25 @@
+/**
+ * Splits a stream of bytes into lines, one at a time. It takes linear time, however the stream is divided into chunks.
+ */
 import * as ByteBuffer from "./ByteBuffer.js"
 
-/**
- * Cuts a stream of bytes into lines, one at a time, in time linear in its length however it is chopped up.
- */
 export interface LineReader {
-  /** Takes what has arrived. */
+  /** Adds a chunk. */
   readonly push: (chunk: Buffer) => void
-  /** Goes to the next line. Whether there is one that is complete. */
+  /** Moves to the next complete line. Returns whether there is one. */
   readonly next: () => boolean
-  /** Bytes of the line. */
+  /** The size of the line in bytes. */
   readonly size: () => number
   /** The first byte of the line that is neither white space nor part of a byte order mark; 0 if there is none. */
   readonly firstByte: () => number
   /** The line as bytes. */
   readonly bytes: () => Buffer
-  /** The line, or its beginning. */
+  /** The line as text, or the first bytes of it. */
   readonly text: (maxBytes?: number) => string
 }
 
 export const make = (options: {
-  /** Bytes. A longer line is not read to its end. */
+  /** The maximum size of a line in bytes. A longer line is discarded and reported as overflow. */
   readonly limit: number
   readonly overflow: () => void
   /** Whether a carriage return ends a line as well, alone or before a line feed. */
@@ -28,9 +28,12 @@ export const make = (options: {
   const chunks: Array<Buffer> = []
   /** The beginning of a line whose end has not arrived. */
   const begun = ByteBuffer.make()
-  /** Where the next line begins in the first chunk. */
+  /** The position of the next line in the first chunk. */
   let position = 0
-  /** A carriage return in the first chunk, or its end; -1 where it was not looked for. */
+  /**
+   * The position of the next carriage return in the first chunk, or the chunk's length if it has none; smaller than `position`
+   * before it is searched.
+   */
   let nextReturn = -1
   let afterReturn = false
   let line: Buffer = empty
@@ -91,7 +94,7 @@ export const make = (options: {
   }
 }
 
-/** More white space than this begins no message. */
+/** The maximum number of bytes skipped. A line that begins with more white space holds no message. */
 const maxSkipped = 1024
 
 /** The first byte that is neither white space nor part of a byte order mark; 0 if there is none. */

@@ -1,6 +1,6 @@
 /**
- * The messages in the texts of a stream, one at a time: a peer may put many into one text. A long text is looked at before it
- * is parsed. Only an answer that is waited for may be long.
+ * Reads the messages in the texts of a stream, one at a time. A peer may put many messages into one text. A long text is
+ * scanned before it is parsed, because only a response that is waited for may be long.
  */
 import { messageWeight } from "./Intake.js"
 import { firstByteOf, type LineReader } from "./LineReader.js"
@@ -8,36 +8,36 @@ import { type Envelope, scanMessage } from "./scanMessage.js"
 import { maxMessageValues, type Message, type MessageId, parseMessages, valueBytes, type WireEvents } from "./Wire.js"
 
 export interface MessageReader {
-  /** Hands over the next message of the text that was read last, and gives its weight; 0 if there is none left. */
+  /** Passes on the next message of the last text and returns its weight, or 0 if no message is left. */
   readonly next: () => number
-  /** Reads the next line. Gives its weight; 0 if there is none. */
+  /** Reads the next line and returns its weight, or 0 if there is none. */
   readonly read: (lines: LineReader) => number
   /** Reads a text. */
   readonly take: (bytes: Buffer) => Taken
 }
 
-/** Whether a text holds messages. Those of one that is too long were dropped. */
+/** Whether a text holds messages. "dropped": it holds messages, but exceeds a limit. */
 export type Taken = "messages" | "dropped" | "nothing"
 
 export interface Options {
   readonly message: WireEvents["message"]
-  /** Whether an answer with this id is waited for. */
+  /** Whether a request with this id waits for its response. */
   readonly awaits: (id: MessageId) => boolean
-  /** A text of so many bytes was too long for what it is. */
+  /** Called for a text of this many bytes that is too long for the kind of its messages. */
   readonly dropped: (envelopes: ReadonlyArray<Envelope>, bytes: number) => void
-  /** A text that would block the event loop if it were parsed. */
+  /** Called for a text that would block the event loop if it were parsed. */
   readonly tooManyValues: () => void
-  /** A line that holds no message. */
+  /** Called for a line that holds no message. */
   readonly stray?: ((bytes: number, text: () => string) => void) | undefined
 }
 
 /**
- * Bytes of a text that answers no request of ours, such as a notification or a question, with {@link valueBytes} for each of
- * its values and keys. A question may hold a picture.
+ * The maximum size in bytes of a text that is no awaited response, such as a notification or a request of the server. Each
+ * value and key adds {@link valueBytes}. A request of a server may hold a picture.
  */
 export const maxUnaskedBytes = 8 * 1024 * 1024
 
-/** A shorter text is within all limits: a value takes two bytes at least. */
+/** The size from which a text is scanned. A shorter text is within all limits, because a value takes at least two bytes. */
 const scannedFrom = Math.floor(maxUnaskedBytes / (1 + valueBytes / 2))
 
 export const make = (options: Options): MessageReader => {
@@ -65,7 +65,7 @@ export const make = (options: Options): MessageReader => {
     return messages.length === 0 ? "nothing" : "messages"
   }
 
-  /** Whether a long text may be parsed. */
+  /** Whether a long text may be parsed. Reports it otherwise. */
   const admits = (bytes: Buffer): boolean => {
     const { envelopes, isAwaited, values } = scanMessage(bytes, maxMessageValues, options.awaits)
     if (values > maxMessageValues) options.tooManyValues()
@@ -84,7 +84,7 @@ export const make = (options: Options): MessageReader => {
     read: (lines) => {
       if (!lines.next()) return 0
       const size = lines.size()
-      // what begins otherwise is no message, and does not even have to become a text
+      // Anything else is no message; it is not decoded as text.
       if (beginsMessage(lines.firstByte())) {
         if (size >= scannedFrom && !admits(lines.bytes())) return messageWeight + size
         if (parse(lines.text()) === "messages") return next() + size
@@ -101,8 +101,8 @@ const none: ReadonlyArray<Message> = []
 const openingBrace = 0x7b
 const openingBracket = 0x5b
 
-/** What a line weighs that holds no message. */
+/** The weight of a line that holds no message. */
 const strayWeight = 16
 
-/** Bytes of such a line that are looked at. */
+/** The number of bytes of such a line that are passed on. */
 const maxStray = 64 * 1024

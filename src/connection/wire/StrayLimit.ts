@@ -1,17 +1,17 @@
 /**
- * How much a server may write that is no message. Banners and debug output stay far below it; a server that writes such
- * lines without pause is above it within a moment.
+ * Limits how many lines a server may write that are no messages. Banners and debug output stay far below the limit; a server
+ * that writes such lines without pause exceeds it within a moment.
  */
 import type { Envelope } from "./scanMessage.js"
 
-/** Lines at once. Of a long line each kilobyte counts as one more. */
+/** The maximum number of lines at once. Each kilobyte of a long line counts as one more line. */
 export const maxStrayLines = 100_000
 
-/** Lines a second that are forgotten again: a server may write this many for ever. */
+/** The number of lines that are subtracted per second: a server may write at this rate forever. */
 export const strayLinesPerSecond = 1000
 
 export interface StrayLimit {
-  /** Counts a line of so many bytes. Whether the limit is exceeded. */
+  /** Counts a line of this many bytes. Returns whether the limit is exceeded. */
   readonly count: (bytes: number) => boolean
 }
 
@@ -31,8 +31,8 @@ export const make = (now: () => number = () => performance.now()): StrayLimit =>
 }
 
 /**
- * What a dropped text counts with. An answer alone counts as one line: it may have come too late for a call that was given up,
- * which is no fault of the server.
+ * The number of bytes that a dropped text counts. A text that only holds responses counts as one empty line: the response may
+ * belong to a call that the client cancelled, which is not a fault of the server.
  */
 export const bytesOfDropped = (envelopes: ReadonlyArray<Envelope>, bytes: number): number =>
   envelopes.every(({ id, method }) => method === undefined && id !== undefined) ? 0 : bytes

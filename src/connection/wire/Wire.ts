@@ -1,16 +1,16 @@
 /**
- * The way to one server: messages out, messages in, and the one reason why it ended. What is on the wire is decided above;
- * a wire only knows how to carry it.
+ * The interface of a wire, which sends and receives JSON-RPC messages and reports one reason when it closes. A wire knows no
+ * MCP method.
  */
 import { UnexpectedFailure } from "../../domain/Errors.js"
 import type * as Errors from "../../domain/Errors.js"
 import type * as Protocol from "../../domain/catalog/Protocol.js"
 import type { Envelope } from "./scanMessage.js"
 
-/** The name by which a request and its answer find each other. */
+/** The id that connects a request with its response. */
 export type MessageId = string | number
 
-/** Any JSON-RPC message. Only its envelope is known here. */
+/** Any JSON-RPC message. Its content is not interpreted here. */
 export interface Message {
   readonly jsonrpc: "2.0"
   readonly id?: MessageId | null | undefined
@@ -20,27 +20,27 @@ export interface Message {
   readonly error?: unknown
 }
 
-/** What a wire tells while it is open. None of these may throw. */
+/** The callbacks of a wire while it is open. None of them may throw. */
 export interface WireEvents {
-  /** A message, and the text that it stood in. */
+  /** A message, and the text it was parsed from. */
   readonly message: (message: Message, text: string) => void
-  /** Whether an answer with this id is waited for. */
+  /** Whether a request with this id waits for its response. */
   readonly awaits: (id: MessageId) => boolean
-  /** Messages that were too long for what they are: a text of so many bytes. */
+  /** Messages that were dropped because they are too long for their kind: a text of this many bytes. */
   readonly dropped: (envelopes: ReadonlyArray<Envelope>, bytes: number) => void
-  /** Nothing more can be sent, but what was sent may still be answered. `closed` follows. */
+  /** Nothing more can be sent, but requests that were sent may still receive a response. `closed` follows. */
   readonly closing: (reason: Errors.ConnectionError) => void
-  /** Said once, and last. */
+  /** Called once, as the last event. */
   readonly closed: (reason: Errors.ConnectionError) => void
-  /** The state of the channel for what the server says unasked. */
+  /** The state of the channel for notifications and requests of the server. */
   readonly push: (push: Protocol.Push) => void
 }
 
-/** What becomes of a message. `done` or `failed` is told, once. */
+/** The callbacks for one message. Either `done` or `failed` is called, once. */
 export interface Fate {
-  /** From now on the server may have seen it. */
+  /** From now on the server may have received the message. */
   readonly sent?: (() => void) | undefined
-  /** It has gone out and, where each request has an exchange of its own, that is over. */
+  /** The message was sent and, on wires with one exchange per request, the exchange has ended. */
   readonly done?: (() => void) | undefined
   readonly failed: (failure: WireFailure) => void
 }
@@ -48,29 +48,29 @@ export interface Fate {
 export interface Wire {
   readonly transport: Protocol.Transport
   readonly pid?: number | undefined
-  /** Never throws. The headers go with this message only, where the wire has headers. */
+  /** Never throws. The headers are sent with this message only; wires without headers ignore them. */
   readonly send: (message: Message, fate: Fate, headers?: Readonly<Record<string, string>>) => void
-  /** Takes a request back if it has not left, and ends the wait for its answer where the wire waits for one. */
+  /** Withdraws a request that has not been sent, and ends the exchange of one that waits for its response. */
   readonly retract: (id: MessageId) => void
-  /** The revision that was agreed on, for wires that mention it. */
+  /** Sets the negotiated protocol revision, for wires that send it. */
   readonly agreed: (revision: string) => void
-  /** Nothing that the server writes is read until `resume`. */
+  /** Stops reading until `resume`. */
   readonly pause: () => void
   readonly resume: () => void
 }
 
 /**
- * How far a message came: it has not left us; it was answered, but not as hoped, and the reason is that answer; or it may
- * have arrived, and whatever the reason is, it is not an answer to it.
+ * How far a message came. "unsent": it has not left this process. "refused": the server refused it, and the reason is its
+ * response. "sent": it may have arrived, and the reason is not a response to it.
  */
 export type Stage = "unsent" | "refused" | "sent"
 
-/** Why a message could not be delivered, or its answer not be received. */
+/** Why a message could not be sent, or its response not be received. */
 export class WireFailure extends Error {
   override name = "WireFailure"
   readonly reason: Errors.ConnectionError
   readonly stage: Stage
-  /** Whether the connection is of no more use. */
+  /** Whether the connection is no longer usable. */
   readonly ends: boolean
   constructor(reason: Errors.ConnectionError, stage: Stage, ends = false) {
     super(reason.message)
@@ -83,7 +83,7 @@ export class WireFailure extends Error {
 export const isRequest = (message: Message): message is Message & { readonly id: MessageId } =>
   message.method !== undefined && message.id !== undefined && message.id !== null
 
-/** A message as text, if it can be one: arguments come from outside, and not everything is JSON. */
+/** A message as text, or the failure: arguments come from callers and may not be serialisable. */
 export const serialise = (server: string, message: Message): string | WireFailure => {
   try {
     return JSON.stringify(message)
@@ -93,25 +93,28 @@ export const serialise = (server: string, message: Message): string | WireFailur
   }
 }
 
-/** Bytes. Longer messages end the connection: none is sent on purpose, and they would fill the memory. */
+/**
+ * The maximum size of a message in bytes. A longer message closes the connection: no server sends one on purpose, and it would
+ * fill the memory.
+ */
 export const maxMessageBytes = 32 * 1024 * 1024
 
 /**
- * Values and keys of one message. Parsing takes time and memory for each of them, not for each byte, and a message is parsed
- * in one step: this many may take half a second.
+ * The maximum number of values and keys in one message. Parsing takes time and memory for each of them, not for each byte, and
+ * a message is parsed in one step: this many may take half a second.
  */
 export const maxMessageValues = 1_000_000
 
 /**
- * Bytes that a value or a key counts with besides its text. In memory most take less, and none takes much more than twice as
- * much: objects that have no key in common do.
+ * The number of bytes that a value or key counts in addition to its text. Most take less in memory; objects without common keys
+ * take up to about twice as much.
  */
 export const valueBytes = 32
 
-/** The messages in a text: one, or several where the peer batches them. In anything else there is none. */
+/** The messages in a text: one, several if the peer sends a batch, or none in any other text. */
 export const parseMessages = (text: string): ReadonlyArray<Message> => {
   try {
-    // some put a byte order mark before it
+    // Some peers send a byte order mark first.
     const value: unknown = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
     if (Array.isArray(value)) return value.filter(isMessage)
     return isMessage(value) ? [value] : []
@@ -120,7 +123,7 @@ export const parseMessages = (text: string): ReadonlyArray<Message> => {
   }
 }
 
-/** An answer with neither a result nor an error is one: the request that it names must not wait for a better one. */
+/** A response with neither a result nor an error counts as a message: the request that it names must not keep waiting. */
 const isMessage = (value: unknown): value is Message => {
   if (typeof value !== "object" || value === null || (value as Message).jsonrpc !== "2.0") return false
   const { id, method } = value as Message

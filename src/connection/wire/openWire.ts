@@ -1,5 +1,5 @@
 /**
- * The wire that a config asks for.
+ * Opens the stdio wire of a local config, and makes the HTTP options of a remote config.
  */
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
@@ -79,7 +79,7 @@ export const httpOptions = (
   }))
 }
 
-/** What is not there yet is brought first. What has to be found out later ends with the scope. */
+/** A client that sends the credentials. They are prepared first; later refreshes are interrupted when the scope closes. */
 const showing = <E>(
   { scrub, server }: Pick<Context, "scrub" | "server">,
   credentials: Credentials,
@@ -102,7 +102,7 @@ const showing = <E>(
     return authorized(client, credentials, start)
   })
 
-/** What a URL says about its user goes into a header, as everybody does it. */
+/** The user and password of a URL as a header of basic authentication. */
 const basicAuth = ({ password, username }: URL): Record<string, string> =>
   username === "" && password === ""
     ? {}
@@ -110,7 +110,7 @@ const basicAuth = ({ password, username }: URL): Record<string, string> =>
         authorization: `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString("base64")}`
       }
 
-/** A password may hold a percent sign that is none. */
+/** A password may hold a percent sign that escapes nothing. */
 const unescaped = (text: string): string => {
   try {
     return decodeURIComponent(text)

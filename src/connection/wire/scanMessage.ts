@@ -1,37 +1,37 @@
 /**
- * A look at a long text before it is parsed: how many values it has, and what its messages answer. Parsing takes time and
- * memory for each value, and this takes neither.
+ * Counts the values of a long text and finds the ids and methods of its messages, before it is parsed. Parsing takes time and
+ * memory for each value; a scan takes neither.
  */
 import type { MessageId } from "./Wire.js"
 
-/** What a message is about. An answer has no method. */
+/** The id and method of a message. A response has no method. */
 export interface Envelope {
   readonly id: MessageId | undefined
   readonly method: string | undefined
 }
 
 export interface Scan {
-  /** Values and keys. Of a text that has more than the limit, not all are counted. */
+  /** The number of values and keys. Counting stops above the limit. */
   readonly values: number
-  /** Whether a message may be an answer that is waited for. */
+  /** Whether a message may be a response that is waited for. */
   readonly isAwaited: boolean
-  /** The first messages: one, or several where the peer batches them. */
+  /** The first messages: one, or several if the peer sends a batch. */
   readonly envelopes: ReadonlyArray<Envelope>
 }
 
-/** Messages of a batch that are told. */
+/** The maximum number of messages of a batch that are returned. */
 const maxEnvelopes = 64
 
-/** Bytes of an id or a method. What is longer is neither of a message that we know. */
+/** The maximum size of an id or method in bytes. A longer one belongs to no known message. */
 const maxWord = 1024
 
-/** Says nothing of a text that is no JSON, other than that it comes to an end. */
+/** Scans a text. The result for a text that is no JSON is meaningless, but the scan always ends. */
 export const scanMessage = (bytes: Buffer, limit: number, awaits: (id: MessageId) => boolean): Scan => {
   const envelopes: Array<Envelope> = []
   let values = 1
   let isAwaited = false
   let depth = 0
-  /** The level of the keys of a message: a batch has its messages one level deeper. */
+  /** The depth of the keys of a message. The messages of a batch are one level deeper. */
   let level = 0
   let id: unknown
   let method: unknown
@@ -44,7 +44,7 @@ export const scanMessage = (bytes: Buffer, limit: number, awaits: (id: MessageId
     id = method = undefined
   }
 
-  /** Where a key has a colon behind it, its value may be of interest. */
+  /** A string before a colon is a key. Reads its value if the key is `id` or `method`. */
   const readKey = (from: number, end: number) => {
     const at = nextByte(bytes, end + 1)
     if (bytes[at] !== colon) return
@@ -65,7 +65,7 @@ export const scanMessage = (bytes: Buffer, limit: number, awaits: (id: MessageId
     } else if (byte === openingBrace || byte === openingBracket) {
       depth += 1
       if (level === 0) level = byte === openingBrace ? 1 : 2
-      // one for the first of its values; the others have a comma before them
+      // Counts the first value; each further one has a comma before it.
       const next = bytes[nextByte(bytes, at + 1)]
       if (next !== closingBrace && next !== closingBracket) values += 1
     } else if (byte === closingBrace || byte === closingBracket) {
@@ -78,7 +78,7 @@ export const scanMessage = (bytes: Buffer, limit: number, awaits: (id: MessageId
 
 const isId = (value: unknown): value is MessageId => typeof value === "string" || typeof value === "number"
 
-/** The string, number or other plain value at an index, if it is a short one. */
+/** The string, number or other plain value at an index, if it is short. */
 const wordAt = (bytes: Buffer, from: number): unknown => {
   const end = bytes[from] === quote ? endOfString(bytes, from, from + maxWord) + 1 : endOfPlain(bytes, from)
   if (end === 0 || end - from > maxWord) return undefined
@@ -105,10 +105,10 @@ const nextByte = (bytes: Buffer, from: number): number => {
   return at
 }
 
-/** Most strings are short, and a search has a price of its own. */
+/** The number of bytes that are compared one by one. Most strings are short, and `indexOf` has a fixed cost. */
 const shortString = 32
 
-/** The quote that ends the string which begins at an index; -1 if none does. */
+/** The index of the quote that ends the string which begins at `from`; -1 if there is none. */
 const endOfString = (bytes: Buffer, from: number, until = bytes.length): number => {
   const near = Math.min(until, from + shortString)
   let at = from + 1
@@ -120,7 +120,7 @@ const endOfString = (bytes: Buffer, from: number, until = bytes.length): number 
   for (at = bytes.indexOf(quote, at); at !== -1 && at < until; at = bytes.indexOf(quote, at + 1)) {
     let before = at - 1
     while (bytes[before] === backslash) before -= 1
-    // an even number of backslashes escapes itself, not the quote
+    // An even number of backslashes escapes itself, not the quote.
     if ((at - before) % 2 === 1) return at
   }
   return -1

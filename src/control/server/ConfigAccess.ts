@@ -1,5 +1,5 @@
 /**
- * The config files of the supervisor that is controlled, as the API needs them. The default has none.
+ * The config operations that the control API needs. By default, a supervisor has no config files.
  *
  * @since 0.1.0
  */
@@ -16,18 +16,18 @@ import type { Explanation, Trusted } from "../Payload.js"
  * @category models
  */
 export interface Service {
-  /** Reads all files again and moves to what they say. */
+  /** Reads all config files again and reconciles the supervisor with them. */
   readonly reload: Effect.Effect<Plan, InvalidConfig | NoConfigFiles>
-  /** What they say, secrets hidden. */
+  /** Explains the configuration. Secrets are hidden. */
   readonly explain: Effect.Effect<Explanation, InvalidConfig | NoConfigFiles>
-  /** Approves what the project's files say and the project's directory, or what one of the files says. */
+  /** Approves the entries of the project's files and the project's directory, or the entries of one file. */
   readonly trust: (file: string | undefined) => Effect.Effect<Omit<Trusted, "plan">, EditRefused | NoConfigFiles>
-  /** Writes a server down. */
+  /** Writes a server to a config file. */
   readonly add: (
     name: string,
     entry: ServerConfig.Input
   ) => Effect.Effect<void, ServerExists | InvalidConfig | EditRefused | NoConfigFiles>
-  /** Where a local server runs that was added without `cwd` and is not written down. Defaults to the working directory. */
+  /** The directory of a local server that was added without `cwd` and is not saved. Defaults to the working directory. */
   readonly directory?: Effect.Effect<string> | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * The events of a supervisor as a stream of bytes that can be taken up again where it broke off. What a slow reader has not
- * taken is not kept for it: the supervisor's own ring is the only buffer.
+ * Streams the events of a supervisor as server-sent events, resumable by the last event id. There is no buffer per client:
+ * the replay log of the supervisor is the only buffer, so a slow client skips events.
  */
 import { randomBytes } from "node:crypto"
 import * as Chunk from "effect/Chunk"
@@ -16,13 +16,13 @@ import type { Shape } from "../../supervision/model.js"
 import * as Sse from "./sse.js"
 
 export interface EventFeed {
-  /** Tells this run of the supervisor from all others. */
+  /** Identifies this run of the supervisor in event ids. */
   readonly epoch: string
-  /** What follows the event that a reader saw last, or what comes from now on. */
+  /** The events after `lastEventId`; without it, the events from now on. */
   readonly after: (lastEventId: string | undefined) => Stream.Stream<Uint8Array>
-  /** Texts as a stream of bytes that shows that it lives. */
+  /** Encodes texts as bytes, with a comment at each heartbeat. Ends when `texts` ends. */
   readonly alive: (texts: Stream.Stream<string>) => Stream.Stream<Uint8Array>
-  /** The same, for texts that know no end of their own: it ends with the feed. */
+  /** Encodes texts that never end by themselves, with a comment at each heartbeat. Ends when the feed ends. */
   readonly stream: (texts: Stream.Stream<string>) => Stream.Stream<Uint8Array>
   /** Ends all streams. */
   readonly end: Effect.Effect<void>
@@ -49,8 +49,8 @@ export const make = (
         Stream.merge(Stream.fromSchedule(Schedule.spaced(heartbeat)).pipe(Stream.as(Sse.comment("alive"))), {
           haltStrategy: "left"
         }),
-        // the head is sent with the first byte
-        (rest) => Stream.concat(Stream.make(Sse.comment("hello")), rest),
+        // Node sends the response head with the first byte
+        (body) => Stream.concat(Stream.make(Sse.comment("hello")), body),
         Stream.mapChunks((parts) => Chunk.of<Uint8Array>(Buffer.from(Chunk.join(parts, ""))))
       )
     const stream = (texts: Stream.Stream<string>) => Stream.interruptWhenDeferred(alive(texts), ended)
@@ -63,7 +63,7 @@ export const make = (
         const greeting =
           position === undefined
             ? Sse.render({ id, event: "reset", data: JSON.stringify({ epoch }) })
-            : // whoever leaves before the first event knows where he was
+            : // a client that disconnects before the first event can still resume from here
               `id: ${id}\n\n`
         const events = Stream.mapChunks(supervisor.eventsFrom(start + 1), (events) =>
           Chunk.map(events, (event) => renderEvent(epoch, event))
@@ -74,7 +74,7 @@ export const make = (
     return { epoch, after, alive, stream, end: Effect.asVoid(Deferred.succeed(ended, undefined)) }
   })
 
-/** The number of an event of ours. Nothing, if the id is of another run, or of nobody, or of one that is still to come. */
+/** The number of an event id. `undefined` if the id is malformed, of another run, or higher than the latest event. */
 export const positionIn = (id: string, epoch: string, latest: number): number | undefined => {
   const [, prefix, number] = /^([0-9a-f]+)-(\d{1,15})$/.exec(id) ?? []
   return prefix === epoch && Number(number) <= latest ? Number(number) : undefined
@@ -82,7 +82,7 @@ export const positionIn = (id: string, epoch: string, latest: number): number | 
 
 const encode = Schema.encodeSync(Schema.parseJson(ServerEvent))
 
-/** Everybody reads the same events. */
+/** Encoded events by event: all clients get the same events, so each is encoded once. */
 const encoded = new WeakMap<ServerEvent, string>()
 
 const renderEvent = (epoch: string, event: ServerEvent): string => {

@@ -1,51 +1,51 @@
 /**
- * An answer that comes to its end, whoever hears it.
+ * A response that always settles, even if the client disconnects.
  *
- * Node speaks of an answer's end only while somebody listens. Of one whose client is gone, and of those that wait behind it on
- * the same connection, it says nothing any more, and whoever waits for that waits for ever.
+ * Node emits `close` on a response only while its client is connected. For a response whose client disconnected, and for
+ * responses queued behind it on the same connection, it emits nothing, and code that waits for the event waits forever.
  */
 import { type IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
-/** What is being answered on a connection. */
-const underWay = new WeakMap<Socket, Set<SettlingResponse>>()
+/** The responses in progress of each connection. */
+const inProgress = new WeakMap<Socket, Set<SettlingResponse>>()
 
-/** Whether what is written there now would be heard as part of an answer to a request that has come in. */
+/** Whether the client would read bytes written to the socket now as part of the response to a request it has sent. */
 export const isAnswering = (socket: Socket): boolean =>
-  [...(underWay.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete)
+  [...(inProgress.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete)
 
 export class SettlingResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  #isOver = false
+  #isSettled = false
 
   constructor(request: Request) {
     super(request)
     const { socket } = request
-    // a turn later, because Node may still say so itself
-    const gone = () => setImmediate(() => this.#isOver || this.emit("close"))
-    const beside = underWay.get(socket) ?? new Set()
-    underWay.set(socket, beside.add(this))
+    // one turn later, because Node may still emit `close` itself
+    const onDisconnect = () => setImmediate(() => this.#isSettled || this.emit("close"))
+    const responses = inProgress.get(socket) ?? new Set()
+    inProgress.set(socket, responses.add(this))
     this.once("close", () => {
-      this.#isOver = true
-      beside.delete(this)
-      socket.off("close", gone)
+      this.#isSettled = true
+      responses.delete(this)
+      socket.off("close", onDisconnect)
     })
-    // as many may wait on one connection as its client has asked for
-    socket.setMaxListeners(0).once("close", gone)
+    // a client may pipeline any number of requests on one connection
+    socket.setMaxListeners(0).once("close", onDisconnect)
   }
 
   override end(...given: ReadonlyArray<unknown>): this {
-    const told = given.find((each): each is () => void => typeof each === "function")
+    const callback = given.find((each): each is () => void => typeof each === "function")
     const [chunk, encoding] = given.filter((each) => typeof each !== "function")
-    if (told !== undefined) this.#onceOver(told)
+    if (callback !== undefined) this.#onceSettled(callback)
     return super.end(chunk, encoding as BufferEncoding)
   }
 
-  #onceOver(tell: () => void): void {
-    if (this.#isOver) return void setImmediate(tell)
-    const over = () => {
-      this.off("finish", over).off("close", over)
-      tell()
+  #onceSettled(callback: () => void): void {
+    if (this.#isSettled) return void setImmediate(callback)
+    const settle = () => {
+      this.off("finish", settle).off("close", settle)
+      callback()
     }
-    this.once("finish", over).once("close", over)
+    this.once("finish", settle).once("close", settle)
   }
 }

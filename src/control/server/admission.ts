@@ -1,53 +1,54 @@
 /**
- * Who may come in: decided by the head of a request alone, before its body is read.
+ * Decides from the head of a request whether it is accepted: by host, origin and token. The body is not read.
  */
 import { isIP } from "node:net"
 import * as NetworkAddress from "../../domain/NetworkAddress.js"
 import { Forbidden, Unauthorized } from "../ControlError.js"
 
 export interface Policy {
-  /** Whether a header carries a token of ours. */
+  /** Whether an `Authorization` header holds a valid token. */
   readonly accepts: (authorization: string | undefined) => boolean
-  /** Whether a name under which we are asked is one of ours. */
+  /** Whether the server may be addressed by this host name. */
   readonly isOurs: (hostname: string) => boolean
-  /** Further pages that may ask, as `https://host:port`. */
+  /** Other origins whose pages may send requests, as `https://host:port`. */
   readonly origins: ReadonlyArray<string>
 }
 
 export type Headers = Readonly<Record<string, string | undefined>>
 
-/** Why a request may not come in; nothing if it may. */
+/** Why a request is rejected, or `undefined` if it is accepted. */
 export const refuse = (policy: Policy, headers: Headers): Forbidden | Unauthorized | undefined => {
-  const stranger = strange(policy, headers)
-  if (stranger !== undefined) return stranger
+  const forbidden = checkHostAndOrigin(policy, headers)
+  if (forbidden !== undefined) return forbidden
   return policy.accepts(headers.authorization) ? undefined : new Unauthorized()
 }
 
-const strange = (policy: Policy, headers: Headers): Forbidden | undefined => {
+/** The host check protects against DNS rebinding, where a foreign name resolves to this machine. Only browsers send an origin. */
+const checkHostAndOrigin = (policy: Policy, headers: Headers): Forbidden | undefined => {
   const hostname = hostnameOf(headers.host)
   if (hostname === undefined || !policy.isOurs(hostname)) return new Forbidden({ header: "host" })
-  const isKnown =
-    headers.origin === undefined || isSame(headers.origin, headers.host) || isListed(policy, headers.origin)
-  return isKnown ? undefined : new Forbidden({ header: "origin" })
+  const isAllowed =
+    headers.origin === undefined || isSameOrigin(headers.origin, headers.host) || isOriginListed(policy, headers.origin)
+  return isAllowed ? undefined : new Forbidden({ header: "origin" })
 }
 
-const isListed = ({ origins }: Policy, origin: string | undefined): origin is string =>
+const isOriginListed = ({ origins }: Policy, origin: string | undefined): origin is string =>
   origin !== undefined && origins.includes(origin)
 
-/** Whether a browser only asks if a page that may ask is about to. It sends no token for that. */
+/** Whether this is a CORS preflight of an allowed page. Browsers send no token with a preflight. */
 export const isPreflight = (policy: Policy, method: string, headers: Headers): boolean =>
   method === "OPTIONS" &&
   headers["access-control-request-method"] !== undefined &&
-  isListed(policy, headers.origin) &&
-  strange(policy, headers) === undefined
+  isOriginListed(policy, headers.origin) &&
+  checkHostAndOrigin(policy, headers) === undefined
 
-/** What a browser has to be told so that a page that may ask hears the answer. */
+/** The CORS headers that let an allowed page read the response. */
 export const sharing = (policy: Policy, headers: Headers): Readonly<Record<string, string>> =>
-  isListed(policy, headers.origin)
+  isOriginListed(policy, headers.origin)
     ? { "access-control-allow-origin": headers.origin, "access-control-expose-headers": "allow", vary: "Origin" }
     : {}
 
-/** What such a page may do: everything, as it has the token. */
+/** The CORS headers of a preflight response. An allowed page may use the whole API, because it also needs the token. */
 export const allowances: Readonly<Record<string, string>> = {
   "access-control-allow-methods": "GET, POST, DELETE",
   "access-control-allow-headers": "authorization, content-type, last-event-id",
@@ -55,23 +56,23 @@ export const allowances: Readonly<Record<string, string>> = {
   "access-control-max-age": "600"
 }
 
-/** The name in a `Host` header, in small letters, without its port. Nothing, if it is no such header. */
+/** The host name of a `Host` header, in lower case and without port. `undefined` if the header is invalid. */
 export const hostnameOf = (host: string | undefined): string | undefined => {
   const [, literal, name] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\s?#\\]+))(?::\d{1,5})?$/i.exec(host ?? "") ?? []
   return (literal ?? name)?.toLowerCase()
 }
 
-/** Whether a page was served under the very name that it asks. */
-const isSame = (origin: string, host: string | undefined): boolean =>
+/** Whether a page was served from the requested host itself. */
+const isSameOrigin = (origin: string, host: string | undefined): boolean =>
   origin === `http://${host}` || origin === `https://${host}`
 
-/** The names of this machine that no other machine can answer to. A resolver may look for those below `localhost` elsewhere. */
+/** Whether a host name always means this machine. Names below `localhost` do not: a resolver may look them up elsewhere. */
 export const isLoopback = (hostname: string): boolean =>
   NetworkAddress.isLoopback(hostname) && !hostname.endsWith(".localhost")
 
 /**
- * The names we answer to. A page on the internet can give a name of its own our address, but it cannot make us known by a
- * number: beyond loopback, numbers are fine.
+ * The host names under which requests are accepted. With DNS rebinding, a page can make a name resolve to this machine, but
+ * its requests then carry that name: IP addresses are safe. They are accepted if the server is bound beyond loopback.
  */
 export const ours =
   (bound: string, further: ReadonlyArray<string>): Policy["isOurs"] =>

@@ -1,16 +1,16 @@
 /**
- * Reading a body that must not be large, without keeping what is too much of it.
+ * Reads the body of a request up to a limit, without keeping the bytes beyond it.
  */
 import type { IncomingMessage } from "node:http"
 import * as Effect from "effect/Effect"
 import { isDeeper } from "../../domain/internal/isDeeper.js"
 import { BadRequest, PayloadTooLarge } from "../ControlError.js"
 
-/** Whether there is one, as far as the head says. */
+/** Whether the head of the request announces a body. */
 export const isAnnounced = (headers: Readonly<Record<string, string | undefined>>): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
-/** The text, or why not. What comes after the limit is thrown away as it comes, so that the answer can be heard. */
+/** Reads the body as text. Bytes beyond the limit are discarded as they arrive, so that the client can read the response. */
 export const read = (
   source: IncomingMessage,
   { limit, proceed }: { readonly limit: number /** Tells the client to send it. */; readonly proceed: () => void }
@@ -32,30 +32,30 @@ export const read = (
       finish(tooLarge)
       source.resume()
     }
-    const onEnd = () => finish(decoded(Buffer.concat(parts)))
-    const onGone = () => finish(Effect.fail(new BadRequest({ detail: "the body ended too early", issues: [] })))
+    const onEnd = () => finish(decodeText(Buffer.concat(parts)))
+    const onClose = () => finish(Effect.fail(new BadRequest({ detail: "the body ended too early", issues: [] })))
     const stop = () => {
-      source.off("data", onData).off("end", onEnd).off("close", onGone)
+      source.off("data", onData).off("end", onEnd).off("close", onClose)
     }
-    source.on("data", onData).on("end", onEnd).on("close", onGone)
+    source.on("data", onData).on("end", onEnd).on("close", onClose)
     return Effect.sync(stop)
   })
 
-/** How long somebody may go on to send what nobody reads. */
-const patienceMs = 1000
+/** How long a client may continue to send a body that is discarded. */
+const maxDiscardMs = 1000
 
 /**
- * For a body that is not read to its end: whoever sends it may finish, so that he hears the answer, but not go on for ever.
- * Without an end he is hung up on.
+ * Discards the rest of a body. The client may finish sending, so that it reads the response; after `maxDiscardMs` the
+ * connection is destroyed.
  */
 export const dismiss = (source: IncomingMessage): Effect.Effect<void> =>
   Effect.sync(() => {
     if (source.complete) return
-    const timer = setTimeout(() => void source.destroy(), patienceMs)
+    const timer = setTimeout(() => void source.destroy(), maxDiscardMs)
     source.once("close", () => clearTimeout(timer))
   })
 
-const decoded = (bytes: Buffer): Effect.Effect<string, BadRequest> =>
+const decodeText = (bytes: Buffer): Effect.Effect<string, BadRequest> =>
   Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
     catch: () => new BadRequest({ detail: "the body is no UTF-8 text", issues: [] })
@@ -73,8 +73,8 @@ export const parse = (text: string): Effect.Effect<unknown, BadRequest> =>
         () => new BadRequest({ detail: `the body is nested more than ${maxDepth} levels deep`, issues: [] })
       )
 
-/** What is behind this goes into values step by step, and has only so many. */
+/** The code that handles a body is recursive, and the stack is limited. */
 const maxDepth = 256
 
-/** Levels of the arguments of a call, which are one further down. */
+/** The largest depth of the arguments of a call. They are one level below the body. */
 export const maxArgumentsDepth = maxDepth - 1

@@ -1,5 +1,5 @@
 /**
- * What each route does. Everything is done by the supervisor; here it is only asked.
+ * Implements the routes of the control API: each one calls the supervisor, the logins or the config files.
  */
 import type * as HttpApi from "@effect/platform/HttpApi"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
@@ -49,17 +49,17 @@ const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
       .handle("list", () => statuses)
       .handle("add", ({ payload }) => {
         const { name, persist = false } = payload
-        // what is wrong with an entry is found out by whom it is given to
+        // the supervisor or the config file validates the entry
         const entry = payload.config as ServerConfig.Input
-        // what is wrong with another file is no fault of this one
-        const loaded = Effect.catchTag(config.reload, "InvalidConfig", (error) =>
+        // an error in another file does not matter if the new server was loaded
+        const reload = Effect.catchTag(config.reload, "InvalidConfig", (error) =>
           Effect.mapError(supervisor.server(name), () => error)
         )
-        const dynamic = Effect.flatMap(config.directory ?? Effect.succeed(undefined), (directory) =>
+        const addDynamic = Effect.flatMap(config.directory ?? Effect.succeed(undefined), (directory) =>
           supervisor.add(name, inDirectory(entry, directory))
         )
-        const added = persist ? Effect.asVoid(Effect.zipRight(config.add(name, entry), loaded)) : dynamic
-        return Effect.zipRight(added, statuses)
+        const addServer = persist ? Effect.asVoid(Effect.zipRight(config.add(name, entry), reload)) : addDynamic
+        return Effect.zipRight(addServer, statuses)
       })
       .handle("connect", ({ path }) => supervisor.connect(path.name))
       .handle("restart", ({ path }) => supervisor.restart(path.name))
@@ -70,11 +70,11 @@ const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
   })
 )
 
-/** The supervisor may have been started in a project that is not trusted. */
+/** Adds the directory to a local entry without `cwd`: the supervisor may have been started in a project that is not trusted. */
 const inDirectory = (entry: ServerConfig.Input, cwd: string | undefined): ServerConfig.Input =>
   cwd !== undefined && Predicate.isRecord(entry) && "command" in entry && !("cwd" in entry) ? { ...entry, cwd } : entry
 
-/** A server that is no more has no status; nothing of it runs. */
+/** The status in the response of `remove`. A removed server has no status; nothing of it runs. */
 const removed: ServerStatus = { status: "disabled", by: "command", hint: "it was removed; add it again" }
 
 const auth = HttpApiBuilder.group(ControlApi, "auth", (handlers) =>
@@ -88,7 +88,7 @@ const auth = HttpApiBuilder.group(ControlApi, "auth", (handlers) =>
         ({ name, status }) =>
           logins.status(name).pipe(
             Effect.map((login): ReadonlyArray<Payload.Login> => [{ server: name, login, status }]),
-            // it was removed in the meantime
+            // the server was removed in the meantime
             Effect.orElseSucceed(() => [])
           ),
         { concurrency: 8 }
@@ -109,7 +109,7 @@ const auth = HttpApiBuilder.group(ControlApi, "auth", (handlers) =>
           Effect.map(supervisor.server(path.name), ({ status }) => status)
         )
       )
-      .handle("list", () => Effect.map(list, (found) => found.flat()))
+      .handle("list", () => Effect.map(list, (logins) => logins.flat()))
   })
 )
 
@@ -125,9 +125,9 @@ const servers = (feed: EventFeed) =>
         .handleRaw("logs", ({ path, request }) =>
           Effect.gen(function* () {
             yield* supervisor.server(path.name)
-            // whoever is removed while it is read has nothing more to say
+            // a server that is removed while its logs are read ends the stream
             const lines = Stream.catchAll(supervisor.logs(path.name), () => Stream.empty)
-            if (!wantsEvents(request)) return yield* keptOf(lines)
+            if (!wantsEvents(request)) return yield* bufferedLines(lines)
             const texts = Stream.map(lines, (line) => Sse.render({ event: "log", data: encodeLine(line) }))
             return eventStream(feed.stream(texts))
           })
@@ -143,10 +143,10 @@ const wantsEvents = ({ headers }: HttpServerRequest): boolean =>
 const encodeLines = Schema.encodeSync(Schema.Array(LogLine))
 
 /**
- * What was written until now, without waiting: a stream of lines does not say where the past ends. Whoever writes all the time
- * does not keep the answer back.
+ * Responds with the lines written until now, without waiting for new ones: a stream of lines does not say where the past
+ * ends. A server that writes continuously does not delay the response.
  */
-const keptOf = (lines: Stream.Stream<LogLine>) =>
+const bufferedLines = (lines: Stream.Stream<LogLine>) =>
   Effect.scoped(
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -155,17 +155,17 @@ const keptOf = (lines: Stream.Stream<LogLine>) =>
         maxLines
       )
       const pull = yield* Stream.toPull(past)
-      const found: Array<LogLine> = []
+      const written: Array<LogLine> = []
       do {
         const next = yield* pull.pipe(Effect.timeoutOption(waitForLines), Effect.option)
         if (Option.isNone(next) || Option.isNone(next.value)) break
-        for (const line of next.value.value) found.push(line)
+        for (const line of next.value.value) written.push(line)
       } while ((yield* Clock.currentTimeMillis) < now + waitForAllMs)
-      return HttpServerResponse.unsafeJson(encodeLines(found))
+      return HttpServerResponse.unsafeJson(encodeLines(written))
     })
   )
 
-/** As many as are kept of one server. */
+/** The number of lines that are kept per server. */
 const maxLines = 1000
 
 const waitForAllMs = 1000
@@ -205,7 +205,7 @@ const catalog = (feed: EventFeed) =>
               ? supervisor.callTool(path.name, args, all)
               : supervisor.callServerTool(server, path.name, args, all)
           }
-          return wantsEvents(request) ? Effect.succeed(eventStream(feed.alive(reported(call)))) : call()
+          return wantsEvents(request) ? Effect.succeed(eventStream(feed.alive(callStream(call)))) : call()
         })
         .handle("read", ({ payload }) => supervisor.readResource(payload.server, payload.uri))
         .handle("prompt", ({ payload }) => supervisor.getPrompt(payload.server, payload.name, payload.arguments))
@@ -221,28 +221,28 @@ const listOf = {
 
 type OnProgress = NonNullable<CallOptions["onProgress"]>
 
-/** Reports that are kept for somebody who reads slowly. Older ones are of no use to anybody. */
+/** The number of progress reports that are buffered for a slow client. Older ones are dropped: only the newest matters. */
 const maxReports = 16
 
-/** A call as a stream: how far it is, then what came of it. Whoever hangs up cancels it. */
-const reported = (
+/** Runs a call as a stream of events: progress, then the result or error. The call is cancelled if the client disconnects. */
+const callStream = (
   call: (onProgress: OnProgress) => Effect.Effect<CallToolResult, Errors.CallError>
 ): Stream.Stream<string> =>
   Stream.unwrapScoped(
     Effect.gen(function* () {
       const texts = yield* Mailbox.make<string>({ capacity: maxReports, strategy: "sliding" })
       const offer = (event: string, data: string) => Effect.asVoid(texts.offer(Sse.render({ event, data })))
-      const tell = (event: string, encoded: Effect.Effect<string | undefined>) =>
+      const offerEncoded = (event: string, encoded: Effect.Effect<string | undefined>) =>
         Effect.flatMap(encoded, (data) =>
           data === undefined ? offer("error", Fault.internalError) : offer(event, data)
         )
-      /** A report that cannot be encoded is left out: the call goes on. */
+      /** A report that cannot be encoded is skipped: the call continues. */
       const report = (progress: Progress) =>
         Effect.flatMap(encodeProgress(progress), (data) => (data === undefined ? Effect.void : offer("progress", data)))
       yield* call(report).pipe(
         Effect.matchEffect({
-          onFailure: (error) => tell("error", encodeFailure(error)),
-          onSuccess: (result) => tell("result", encodeResult(result))
+          onFailure: (error) => offerEncoded("error", encodeFailure(error)),
+          onSuccess: (result) => offerEncoded("result", encodeResult(result))
         }),
         Mailbox.into(texts),
         Effect.forkScoped
@@ -280,7 +280,7 @@ const system = (feed: EventFeed) =>
       .handle("openapi", () => Effect.sync(() => OpenApi.fromApi(ControlApi)))
   )
 
-/** All routes, over the supervisor there is. */
+/** All routes of the API. */
 export const layer = (feed: EventFeed): Layer.Layer<HttpApi.Api, never, McpSupervisor | McpAuth> =>
   Layer.provide(
     HttpApiBuilder.api(ControlApi),

@@ -1,5 +1,5 @@
 /**
- * An app on a Node server, for clients of every kind: those that hang up, ask for another protocol, or send what is no HTTP.
+ * Serves an app on a Node server, and handles clients that disconnect, upgrade, or do not speak HTTP.
  */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo, ListenOptions, Socket } from "node:net"
@@ -13,20 +13,20 @@ import { SettlingResponse, isAnswering } from "./SettlingResponse.js"
 
 export interface Listening {
   readonly address: AddressInfo | string | null
-  /** Takes nobody in any more, lets those who are being answered hear the answer, and then hangs up. */
+  /** Stops accepting connections, finishes the responses in progress, and closes all connections. */
   readonly drain: Effect.Effect<void>
 }
 
-/** Listens until the scope closes. Fails with what the system calls the error. */
+/** Listens until the scope is closed. Fails with the system's error code. */
 export const listen = (app: HttpApp.Default, where: ListenOptions): Effect.Effect<Listening, string, Scope.Scope> =>
   Effect.gen(function* () {
     const handle = yield* NodeHttpServer.makeHandler(app)
-    // who gives no host is refused by the app, as everybody else is. Without a listener for upgrades, they are none
+    // the app rejects requests without a host, like any other; without an upgrade listener, Node ignores upgrade headers
     const node = createServer({ ServerResponse: SettlingResponse, requireHostHeader: false }, handle)
-    // what a client expects is no reason to hear another voice; that it may go on is for the app to say
-    node.on("checkContinue", handle).on("checkExpectation", handle).on("clientError", malformed)
+    // Node would answer an `Expect` header itself; the app decides whether the client continues
+    node.on("checkContinue", handle).on("checkExpectation", handle).on("clientError", rejectMalformed)
     yield* Effect.acquireRelease(open(node, where), () => drain(node))
-    // nobody else listens to what goes wrong later, such as too many open files
+    // later errors, such as too many open files, have no other listener and would end the process
     node.on("error", () => {})
     return { address: node.address(), drain: drain(node) }
   })
@@ -41,18 +41,18 @@ const open = (node: Server, where: ListenOptions): Effect.Effect<void, string> =
     })
   })
 
-/** What is being answered when it ends has this long to come to its end. */
+/** How long responses in progress may take to finish when the server shuts down. */
 const grace = "500 millis"
 
-/** A connection is idle only once its answer has been heard. */
-const lookEvery = Schedule.spaced("10 millis")
+/** How often idle connections are closed. A connection is idle only when its response has been sent. */
+const closeInterval = Schedule.spaced("10 millis")
 
 const drain = (node: Server): Effect.Effect<void> =>
   Effect.async<void>((resume) => void node.close(() => resume(Effect.void))).pipe(
     Effect.raceFirst(
       Effect.repeat(
         Effect.sync(() => node.closeIdleConnections()),
-        lookEvery
+        closeInterval
       )
     ),
     Effect.disconnect,
@@ -67,17 +67,17 @@ const faults: Readonly<Record<string, readonly [status: string, message: string]
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request took too long to arrive"]
 }
 
-/** How long whoever was answered by hand has to hear it: who does not hang up himself is hung up on. */
-const farewellMs = 1000
+/** How long the client has to read a raw error response before the socket is destroyed. */
+const errorReadMs = 1000
 
-/** What is no HTTP at all is answered by hand, unless that would be heard as part of another answer. */
-const malformed = ({ code = "" }: NodeJS.ErrnoException, socket: Socket): void => {
+/** Writes a raw error response to a client that sent invalid HTTP, unless it would become part of another response. */
+const rejectMalformed = ({ code = "" }: NodeJS.ErrnoException, socket: Socket): void => {
   if (code === "ECONNRESET" || !socket.writable || isAnswering(socket)) return void socket.destroy()
   const [status, message] = faults[code] ?? ["400 Bad Request", "this is no HTTP request"]
   const body = JSON.stringify({ error: { tag: "BadRequest", message, detail: "", issues: [] } })
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
   )
-  const timer = setTimeout(() => socket.destroy(), farewellMs)
+  const timer = setTimeout(() => socket.destroy(), errorReadMs)
   socket.once("close", () => clearTimeout(timer))
 }

@@ -1,15 +1,15 @@
 /**
- * Long lists as answers: encoded piece by piece, so that other requests are answered in between.
+ * Encodes long lists in pieces, so that other requests are served in between.
  */
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Fault from "./fault.js"
 
-/** Entries that are encoded at once. A shorter list is encoded as any other answer. */
+/** The number of items that are encoded at once. A list that is not longer is encoded like any other response. */
 export const pieceSize = 500
 
-/** A list of any length: as it is if it is short, encoded if it is long. */
+/** Returns a function that leaves a short list as it is, and encodes a long one as a response. */
 export const make = <A, I>(item: Schema.Schema<A, I>) => {
   const encode = Schema.encodeSync(item)
   const bytesOf = (items: ReadonlyArray<A>, from: number) => {
@@ -29,7 +29,7 @@ export const make = <A, I>(item: Schema.Schema<A, I>) => {
         })
 }
 
-/** The event loop turns once. A yield to other fibers alone would not let it. */
+/** Waits for the next turn of the event loop. Yielding to other fibers does not let it turn. */
 const nextTurn = Effect.async<void>((resume) => {
   const handle = setImmediate(() => resume(Effect.void))
   return Effect.sync(() => clearImmediate(handle))

@@ -1,5 +1,5 @@
 /**
- * Metrics as Prometheus reads them.
+ * Renders metrics in the text format of Prometheus.
  */
 import * as MetricKeyType from "effect/MetricKeyType"
 import type * as MetricPair from "effect/MetricPair"
@@ -10,7 +10,7 @@ type Labels = ReadonlyArray<readonly [string, string]>
 
 type Sample = readonly [suffix: string, labels: Labels, value: number | bigint]
 
-/** One family of lines for each name, in the order of names. */
+/** Renders one family of lines per metric name, sorted by name. */
 export const render = (pairs: Iterable<MetricPair.MetricPair.Untyped>): string => {
   const families = new Map<string, { readonly type: string; readonly help: string; readonly lines: Array<string> }>()
   for (const { metricKey, metricState } of pairs) {
@@ -19,7 +19,7 @@ export const render = (pairs: Iterable<MetricPair.MetricPair.Untyped>): string =
     const help = Option.getOrElse(metricKey.description, () => "")
     const family = families.get(name) ?? { type, help, lines: [] }
     families.set(name, family)
-    // one name, one type: what comes second under another is left out
+    // Prometheus allows one type per name: metrics of a second type are left out
     if (family.type !== type) continue
     const tags = metricKey.tags.map(({ key, value }): [string, string] => [labelName(key), value])
     for (const [suffix, labels, value] of samples(metricState as never)) {
@@ -35,7 +35,7 @@ export const render = (pairs: Iterable<MetricPair.MetricPair.Untyped>): string =
 }
 
 const typeOf = (type: MetricKeyType.MetricKeyType<unknown, unknown>): string => {
-  // one that may fall is no counter there
+  // a Prometheus counter must never decrease
   if (MetricKeyType.isCounterKey(type)) return isIncremental(type) ? "counter" : "gauge"
   if (MetricKeyType.isFrequencyKey(type)) return "counter"
   if (MetricKeyType.isHistogramKey(type)) return "histogram"
@@ -62,7 +62,9 @@ const samples = (state: MetricState.MetricState<unknown>): ReadonlyArray<Sample>
   if (MetricState.isSummaryState(state)) {
     return [
       ...[...state.quantiles].flatMap(([quantile, value]) =>
-        Option.toArray(Option.map(value, (found): Sample => ["", [["quantile", String(quantile)]], found]))
+        Option.toArray(
+          Option.map(value, (quantileValue): Sample => ["", [["quantile", String(quantile)]], quantileValue])
+        )
       ),
       ["_sum", [], state.sum],
       ["_count", [], state.count]

@@ -1,6 +1,6 @@
 /**
- * An HTTP client for one address of this machine or one Unix socket. Small on purpose: it is loaded by commands that should
- * start at once.
+ * An HTTP client for one address of this machine or one Unix socket. It is small because commands that must start fast
+ * load it.
  */
 import { Agent, type IncomingMessage, request as send } from "node:http"
 import { Readable } from "node:stream"
@@ -12,7 +12,7 @@ import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-/** Its connections are closed with the scope. */
+/** Creates a client whose connections are closed with the scope. */
 export const make = (socket: string | undefined): Effect.Effect<HttpClient.HttpClient, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -47,7 +47,7 @@ const toWeb = (incoming: IncomingMessage, method: string): Response => {
   const status = incoming.statusCode ?? 500
   const isEmpty = status === 204 || status === 304 || method === "HEAD"
   if (isEmpty) incoming.resume()
-  // the two declarations of the same class differ
+  // Node and the DOM library declare `ReadableStream` differently
   const body = isEmpty ? null : (Readable.toWeb(incoming) as ReadableStream as never)
   return new Response(body, { status, headers })
 }

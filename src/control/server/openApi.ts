@@ -1,15 +1,15 @@
 /**
- * What an OpenAPI document says beyond what is derived.
+ * Completes the OpenAPI document that is derived from the API.
  */
 
 type Json = Record<string, unknown>
 
 /**
- * Every route takes the token, errors come in one shape (the one that is built in is never sent), and schemas have names that
- * may stand in such a document.
+ * Adds the token to every route, removes the framework's error schema, which is never sent, and makes the names of schemas
+ * valid in an OpenAPI document.
  */
 export const finished = (document: Json): Json => {
-  const { components, ...rest } = cleaned(document) as Json & { readonly components: Json }
+  const { components, ...rest } = clean(document) as Json & { readonly components: Json }
   return {
     ...rest,
     components: { ...components, securitySchemes: { token: { type: "http", scheme: "bearer" } } },
@@ -22,21 +22,21 @@ const builtIn = "HttpApiDecodeError"
 const isBuiltIn = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "$ref" in value && value.$ref === `#/components/schemas/${builtIn}`
 
-const cleaned = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.filter((item) => !isBuiltIn(item)).map(cleaned)
+const clean = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.filter((item) => !isBuiltIn(item)).map(clean)
   if (typeof value !== "object" || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, item]) => key !== builtIn && !(key === "$id" && isMark(item)))
+      .filter(([key, item]) => key !== builtIn && !(key === "$id" && isGenericId(item)))
       .map(([key, item]) => [
-        key.replace(ours, ""),
-        key === "$ref" && typeof item === "string" ? item.replace(ours, "") : cleaned(item)
+        key.replace(packagePrefix, ""),
+        key === "$ref" && typeof item === "string" ? item.replace(packagePrefix, "") : clean(item)
       ])
   )
 }
 
-/** Names of ours begin with that of the package. */
-const ours = /mcp-supervisor(?:\/|~1)/
+/** The prefix of this package's schema names. */
+const packagePrefix = /mcp-supervisor(?:\/|~1)/
 
-/** A name for "anything" and the like that stands in several places, where a name may stand in one only. */
-const isMark = (id: unknown): boolean => typeof id === "string" && id.startsWith("/schemas/")
+/** Whether an id is a generic one, such as that of "anything". It occurs in several places, but an id must be unique. */
+const isGenericId = (id: unknown): boolean => typeof id === "string" && id.startsWith("/schemas/")

@@ -1,5 +1,5 @@
 /**
- * What stands around the whole API: it lets in who may come in, reads bodies, and says no in one voice.
+ * Wraps the whole API: admits requests, reads and validates bodies, and renders all errors in one format.
  */
 import type * as HttpApp from "@effect/platform/HttpApp"
 import { HttpServerRequest } from "@effect/platform/HttpServerRequest"
@@ -18,7 +18,7 @@ import { match, type Route } from "./routes.js"
 
 export interface Options {
   readonly policy: Admission.Policy
-  /** Bytes that a body may have. */
+  /** The largest body in bytes. */
   readonly maxBody: number
 }
 
@@ -26,51 +26,51 @@ export const requestPipeline =
   ({ maxBody, policy }: Options) =>
   <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<never, R> =>
     Effect.suspend(() => {
-      const asked: Asked = { route: undefined }
-      return Effect.catchAllCause(admitted(app, { maxBody, policy }, asked), (cause) =>
+      const context: RequestContext = { route: undefined }
+      return Effect.catchAllCause(handleAdmitted(app, { maxBody, policy }, context), (cause) =>
         Cause.isInterruptedOnly(cause)
           ? Effect.failCause(cause as Cause.Cause<never>)
-          : Effect.zipLeft(answerCause(cause, asked), dismissed)
+          : Effect.zipLeft(respondToCause(cause, context), discardBody)
       )
     }).pipe(
-      Effect.zipWith(HttpServerRequest, (answer, { headers }) =>
-        HttpServerResponse.setHeaders(answer, { ...always, ...Admission.sharing(policy, headers) })
+      Effect.zipWith(HttpServerRequest, (response, { headers }) =>
+        HttpServerResponse.setHeaders(response, { ...commonHeaders, ...Admission.sharing(policy, headers) })
       )
     )
 
-/** What is known about a request when it fails. */
-interface Asked {
+/** What is logged about a request that fails. */
+interface RequestContext {
   route: Route | undefined
 }
 
-const admitted = <E, R>(app: HttpApp.Default<E, R>, { maxBody, policy }: Options, asked: Asked) =>
+const handleAdmitted = <E, R>(app: HttpApp.Default<E, R>, { maxBody, policy }: Options, context: RequestContext) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest
     if (Admission.isPreflight(policy, request.method, request.headers)) {
       return HttpServerResponse.empty({ headers: Admission.allowances })
     }
-    const refusal = Admission.refuse(policy, request.headers) ?? ambiguous(request)
+    const refusal = Admission.refuse(policy, request.headers) ?? checkSingleHost(request)
     if (refusal !== undefined) return yield* refusal
     const route = yield* match(request.method, request.url)
-    asked.route = route
+    context.route = route
     const body = yield* bodyOf(request, route, maxBody)
-    return yield* Effect.provideService(app, HttpServerRequest, understood(request, body))
+    return yield* Effect.provideService(app, HttpServerRequest, withParsedBody(request, body))
   })
 
-/** Node hears only the first of several hosts; others may hear another. */
-const ambiguous = (request: HttpServerRequest): ControlError.Forbidden | undefined => {
+/** Node exposes only the first of several `Host` headers, and a proxy may have checked a different one. */
+const checkSingleHost = (request: HttpServerRequest): ControlError.Forbidden | undefined => {
   const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
   const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host")
   return hosts.length > 1 ? new ControlError.Forbidden({ header: "host" }) : undefined
 }
 
-/** Who was refused has nothing more to say. */
-const dismissed = Effect.flatMap(HttpServerRequest, (request) =>
+/** A rejected client may finish sending its body, for a limited time. */
+const discardBody = Effect.flatMap(HttpServerRequest, (request) =>
   Body.dismiss(NodeHttpServerRequest.toIncomingMessage(request))
 )
 
-/** What is answered is of the moment, for whoever asked, and nothing that a browser should make something of. */
-const always = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
+/** Responses describe the current state for one caller, so they are not cached, and browsers must not guess their type. */
+const commonHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" }
 
 const bodyOf = (
   request: HttpServerRequest,
@@ -79,7 +79,7 @@ const bodyOf = (
 ): Effect.Effect<unknown, ControlError.Refusal> =>
   Effect.gen(function* () {
     if (check === undefined) return {}
-    if (!Body.isAnnounced(request.headers)) return yield* checked({}, check)
+    if (!Body.isAnnounced(request.headers)) return yield* validateBody({}, check)
     if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? "")) {
       return yield* new ControlError.UnsupportedMediaType()
     }
@@ -89,10 +89,10 @@ const bodyOf = (
     if (method === "POST" && path === "/mcp" && isJsonRpc(body)) {
       return yield* new ControlError.BadRequest({ detail: "the MCP endpoint is /gateway", issues: [] })
     }
-    return yield* checked(body, check)
+    return yield* validateBody(body, check)
   })
 
-const checked = (
+const validateBody = (
   body: unknown,
   check: NonNullable<Route["check"]>
 ): Effect.Effect<unknown, ControlError.BadRequest> => {
@@ -102,12 +102,12 @@ const checked = (
     : Effect.fail(new ControlError.BadRequest({ detail: "the body is not what this route takes", issues }))
 }
 
-/** One message, or several at once. */
+/** Whether the body is a JSON-RPC message or a batch with one. */
 const isJsonRpc = (body: unknown): boolean =>
   (Array.isArray(body) ? body : [body]).some((message) => Predicate.hasProperty(message, "jsonrpc"))
 
-/** The same request, whose body was read. To the router, a semicolon ends a path; it is part of it. */
-const understood = (request: HttpServerRequest, body: unknown): HttpServerRequest =>
+/** Replaces the body of a request by the parsed one. Escapes semicolons, because the router would end the path there. */
+const withParsedBody = (request: HttpServerRequest, body: unknown): HttpServerRequest =>
   Object.create(request, {
     url: { value: request.url.replaceAll(";", "%3B") },
     json: { value: Effect.succeed(body) },
@@ -118,26 +118,26 @@ const Refusal = Schema.Union(...ControlError.refusals)
 const isRefusal = Schema.is(Schema.typeSchema(Refusal))
 const encode = Schema.encodeSync(Refusal)
 
-const answerCause = (
+const respondToCause = (
   cause: Cause.Cause<unknown>,
-  { route }: Asked
+  { route }: RequestContext
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const error = Cause.squash(cause)
-  if (isRefusal(error)) return Effect.succeed(answer(error))
+  if (isRefusal(error)) return Effect.succeed(errorResponse(error))
   if (error instanceof HttpServerError.RouteNotFound) {
-    return Effect.succeed(answer(new ControlError.RouteNotFound({ path: error.request.url })))
+    return Effect.succeed(errorResponse(new ControlError.RouteNotFound({ path: error.request.url })))
   }
   const name = route === undefined ? "unknown" : `${route.method} ${route.path}`
-  return Effect.as(logFault(name, error), answer(new ControlError.InternalError()))
+  return Effect.as(logFault(name, error), errorResponse(new ControlError.InternalError()))
 }
 
-const answer = (refusal: ControlError.Refusal): HttpServerResponse.HttpServerResponse =>
+const errorResponse = (refusal: ControlError.Refusal): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.unsafeJson(encode(refusal), {
     status: ControlError.statuses[refusal._tag],
-    headers: hints(refusal)
+    headers: headersOf(refusal)
   })
 
-const hints = (refusal: ControlError.Refusal): Readonly<Record<string, string>> => {
+const headersOf = (refusal: ControlError.Refusal): Readonly<Record<string, string>> => {
   if (refusal._tag === "Unauthorized") return { "www-authenticate": "Bearer" }
   return refusal._tag === "MethodNotAllowed" ? { allow: refusal.allow.join(", ") } : {}
 }

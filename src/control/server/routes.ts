@@ -1,5 +1,5 @@
 /**
- * The routes of the API as a table, to tell an unknown path from a wrong method before anything else is done.
+ * The routes of the API as a table. It tells an unknown path from a wrong method before the request is handled.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as Either from "effect/Either"
@@ -13,16 +13,16 @@ import { BadRequest, MethodNotAllowed, RouteNotFound } from "../ControlError.js"
 export interface Route {
   readonly method: string
   readonly path: string
-  /** Checks a body; absent where none is taken. */
+  /** Validates a body. Absent if the route takes none. */
   readonly check?: ((body: unknown) => Findings["issues"]) | undefined
-  /** Checks what follows the question mark; absent where nothing is taken. */
+  /** Validates the query parameters. Absent if the route takes none. */
   readonly checkQuery?: ((query: unknown) => Findings["issues"]) | undefined
 }
 
-/** Issues, and unknown keys, of one request that are told. */
+/** The largest number of issues, and of unknown keys, that are reported for one request. */
 const maxIssues = 20
 
-const checking = (schema: Schema.Schema<unknown>) => {
+const makeCheck = (schema: Schema.Schema<unknown>) => {
   const decode = Schema.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })
   return (body: unknown) =>
     Either.match(decode(body), { onLeft: ({ issue }) => issuesOf(findingsOf(issue, maxIssues)), onRight: () => [] })
@@ -38,14 +38,14 @@ const issuesOf = ({ issues, unknownKeys }: Findings): Findings["issues"] => [
 ]
 
 export const routes: ReadonlyArray<Route> = (() => {
-  const found: Array<Route> = []
+  const all: Array<Route> = []
   HttpApi.reflect(ControlApi, {
     onGroup: () => {},
     onEndpoint: ({ endpoint }) => {
       const { method, path } = endpoint
       const checkOf = (schema: unknown) =>
-        Option.getOrUndefined(Option.map(schema as Option.Option<Schema.Schema<unknown>>, checking))
-      found.push({
+        Option.getOrUndefined(Option.map(schema as Option.Option<Schema.Schema<unknown>>, makeCheck))
+      all.push({
         method,
         path,
         check: checkOf(endpoint.payloadSchema),
@@ -53,10 +53,10 @@ export const routes: ReadonlyArray<Route> = (() => {
       })
     }
   })
-  return found
+  return all
 })()
 
-/** Which route a request means. */
+/** Finds the route of a request and validates its query parameters. */
 export const match = (
   method: string,
   url: string
@@ -68,25 +68,25 @@ export const match = (
   }
   const candidates = routes.filter((route) => fits(route.path.split("/"), segments))
   if (candidates.length === 0) return Either.left(new RouteNotFound({ path }))
-  // a path that is written out is meant, not a name that reads the same
+  // a literal path wins over a path with a name of the same spelling
   const exact = candidates.filter((route) => route.path === path)
-  const meant = exact.length > 0 ? exact : candidates
-  const found = meant.find((route) => route.method === method)
-  if (found === undefined) {
-    return Either.left(new MethodNotAllowed({ method, allow: meant.map((route) => route.method) }))
+  const matching = exact.length > 0 ? exact : candidates
+  const route = matching.find((candidate) => candidate.method === method)
+  if (route === undefined) {
+    return Either.left(new MethodNotAllowed({ method, allow: matching.map((route) => route.method) }))
   }
-  const issues = found.checkQuery?.(queryOf(url)) ?? []
+  const issues = route.checkQuery?.(queryOf(url)) ?? []
   return issues.length === 0
-    ? Either.right(found)
+    ? Either.right(route)
     : Either.left(new BadRequest({ detail: "the address is not what this route takes", issues }))
 }
 
-/** What is given more than once is a list. */
+/** The query parameters. A parameter that occurs more than once is a list. */
 const queryOf = (url: string): Readonly<Record<string, string | ReadonlyArray<string>>> => {
-  const given = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
+  const params = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
   return Object.fromEntries(
-    Array.from(new Set(given.keys()), (key) => {
-      const [value = "", ...more] = given.getAll(key)
+    Array.from(new Set(params.keys()), (key) => {
+      const [value = "", ...more] = params.getAll(key)
       return [key, more.length === 0 ? value : [value, ...more]]
     })
   )

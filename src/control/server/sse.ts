@@ -1,5 +1,5 @@
 /**
- * Server-sent events as text, written and read.
+ * Renders and parses server-sent events.
  */
 import * as Chunk from "effect/Chunk"
 import * as Stream from "effect/Stream"
@@ -11,23 +11,23 @@ export interface Message {
   readonly data: string
 }
 
-/** The data is on one line, as JSON is. */
+/** Renders a message. The data must be on one line, as JSON is. */
 export const render = ({ data, event, id }: Message): string =>
   `${id === undefined ? "" : `id: ${id}\n`}${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`
 
-/** A line that means nothing: it shows that somebody is there. */
+/** Renders a comment, which clients ignore. It shows that the connection is alive. */
 export const comment = (text: string): string => `: ${text}\n\n`
 
 export const parse = <E>(bytes: Stream.Stream<Uint8Array, E>): Stream.Stream<Message, E> =>
   Stream.suspend(() => {
-    let found: Array<Message> = []
-    const parser = createParser({ onEvent: (message) => void found.push(message) })
+    let messages: Array<Message> = []
+    const parser = createParser({ onEvent: (message) => void messages.push(message) })
     return bytes.pipe(
       Stream.decodeText(),
       Stream.mapChunks((texts) => {
-        found = []
+        messages = []
         for (const text of texts) parser.feed(text)
-        return Chunk.unsafeFromArray(found)
+        return Chunk.unsafeFromArray(messages)
       })
     )
   })

@@ -1,6 +1,6 @@
 /**
- * How a call can end other than with a result. Whether it was executed is part of the answer: `NotSent` was not,
- * `OutcomeUnknown` may have been.
+ * The errors of calls. Each says whether the call was executed: after `NotSent` it was not, after `OutcomeUnknown` it may have
+ * been.
  */
 import * as Schema from "effect/Schema"
 import { excerpt } from "../internal/excerpt.js"

@@ -1,5 +1,5 @@
 /**
- * What can be wrong with a command given to the supervisor.
+ * The errors of commands to the supervisor.
  */
 import * as Schema from "effect/Schema"
 import { excerpt } from "../internal/excerpt.js"
@@ -46,7 +46,7 @@ export class InvalidConfig extends Schema.TaggedError<InvalidConfig>("mcp-superv
   /** Absent when the fault is not in one server's entry. */
   server: Schema.optional(Schema.String),
   issues: Schema.Array(Issue),
-  /** Whether the server is switched off anyway: then this matters when somebody switches it on. */
+  /** Whether the server is disabled: then the error matters only once it is enabled. */
   disabled: Schema.optional(Schema.Boolean)
 }) {
   override get message(): string {

@@ -1,5 +1,5 @@
 /**
- * Why a server could not be reached, or is no longer reached. All texts are scrubbed before they get here.
+ * The errors of connections: why a server cannot be reached, or was lost. All texts are scrubbed before.
  */
 import * as Schema from "effect/Schema"
 import { AttemptPhase } from "../server/ServerStatus.js"
@@ -111,7 +111,7 @@ export class NetworkFailed extends Schema.TaggedError<NetworkFailed>("mcp-superv
   server: Schema.String,
   /** The system's name for it, such as `ECONNREFUSED`. */
   code: Schema.String,
-  /** Whether trying again can help: not with a certificate that nobody trusts or an address that is none. */
+  /** Whether a retry cannot help, such as with an untrusted certificate or an invalid address. */
   permanent: Schema.Boolean,
   detail: Schema.optional(Schema.String)
 }) {
@@ -263,8 +263,8 @@ export class RegistrationRequired extends Schema.TaggedError<RegistrationRequire
 export class AuthError extends Schema.TaggedError<AuthError>("mcp-supervisor/AuthError")("AuthError", {
   server: Schema.String,
   /**
-   * A constant name for programs, such as `access_denied` or `issuer_mismatch`. `unavailable` is nobody's verdict: what there
-   * is stays as it is, and it is worth another try.
+   * A constant code for programs, such as `access_denied` or `issuer_mismatch`. `unavailable` decides nothing: credentials stay
+   * as they are, and a retry can help.
    */
   reason: Schema.String,
   detail: Schema.String

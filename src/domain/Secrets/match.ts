@@ -1,12 +1,15 @@
+/**
+ * Finds secrets in a text, in all their usual encodings.
+ */
 import * as Encoding from "effect/Encoding"
 import { viewsOf } from "./view.js"
 
-/** From (inclusive) and to (exclusive) in the text. */
+/** A range of a text: from (inclusive) and to (exclusive). */
 export type Range = readonly [from: number, to: number]
 
 /**
- * The part of a secret's base64 that does not depend on what stands before and behind it, for each of the three ways the
- * secret can lie across the groups of three bytes. Both alphabets.
+ * The parts of a secret's base64 that do not depend on the text around it, one for each of the three offsets in a group of
+ * three bytes. In both alphabets.
  */
 const base64Cores = (secret: string): ReadonlyArray<string> => {
   const bytes = new TextEncoder().encode(secret)
@@ -21,11 +24,11 @@ const base64Cores = (secret: string): ReadonlyArray<string> => {
 }
 
 /**
- * The usual spellings as a whole. Reading the text in other ways finds them too, and many more, but what stands right before
- * a secret can spoil such a reading: in `%1abc` the `a` belongs to the escape.
+ * The usual spellings of a secret. Decoding the text finds these and many more, but a character before the secret can break the
+ * decoding: in `%1abc` the `a` belongs to the escape.
  */
 const spellings = (secret: string): ReadonlyArray<string> => {
-  // what is no valid text cannot be URL-encoded
+  // a text with unpaired surrogates cannot be URL-encoded
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(secret))
   const inUrls = [encodeURIComponent(text), encodeURI(text), new URLSearchParams({ "": text }).toString().slice(1)]
   const lowerCase = inUrls.map((url) => url.replace(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase()))
@@ -36,9 +39,9 @@ const needlesOf = (secrets: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...new Set(secrets.flatMap(spellings).flatMap((spelling) => [spelling, ...base64Cores(spelling)]))
 ]
 
-/** Finds secrets, and knows what can stand in their place. */
+/** Finds secrets, and has a placeholder for them. */
 export interface Matcher {
-  /** Everything in a text that gives a secret away, as ranges in order that neither overlap nor touch. */
+  /** All ranges of a text that reveal a secret, in order. They neither overlap nor touch. */
   readonly find: (text: string) => ReadonlyArray<Range>
   readonly placeholder: string
 }
@@ -49,15 +52,15 @@ export const matcher = (secrets: ReadonlyArray<string>): Matcher => {
 }
 
 const finder = (needles: ReadonlyArray<string>) => (text: string) => {
-  const found: Array<Range> = []
+  const ranges: Array<Range> = []
   for (const view of viewsOf(text)) {
     for (const needle of needles) {
       for (let at = view.text.indexOf(needle); at !== -1; at = view.text.indexOf(needle, at + needle.length)) {
-        found.push([view.from(at), view.to(at + needle.length - 1)])
+        ranges.push([view.from(at), view.to(at + needle.length - 1)])
       }
     }
   }
-  return merge(found)
+  return merge(ranges)
 }
 
 const merge = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
@@ -70,7 +73,7 @@ const merge = (ranges: ReadonlyArray<Range>): ReadonlyArray<Range> => {
   return merged
 }
 
-/** Whether the two can share a character somewhere in a text, so that one would bring the other about. */
+/** Whether placeholder and needle can overlap in a text, so that inserting the placeholder could create the needle. */
 const canOverlap = (placeholder: string, needle: string): boolean => {
   if (needle.includes(placeholder) || placeholder.includes(needle)) return true
   for (let cut = 1; cut < placeholder.length; cut++) {
@@ -80,8 +83,8 @@ const canOverlap = (placeholder: string, needle: string): boolean => {
 }
 
 /**
- * What stands in place of a secret. A secret can be any text, also a part of the usual placeholder: then another one is
- * taken, in the end a character that no secret contains.
+ * Chooses the text that replaces secrets. A secret can be any text, also a part of the usual placeholder: then a character that
+ * no secret contains is used.
  */
 const placeholderFor = (needles: ReadonlyArray<string>): string => {
   const fits = (placeholder: string) => !needles.some((needle) => canOverlap(placeholder, needle))

@@ -1,16 +1,17 @@
 /**
- * A text as a reader who undoes some encoding sees it, with the way back: each character knows the part of the original
- * that it stands for.
+ * Decodes a text in several ways, and maps each decoded character to its origin.
  */
+
+/** A decoded text. Each of its characters is mapped to the part of the original text from which it was decoded. */
 export interface View {
   readonly text: string
-  /** Where the character at an index begins in the original. */
+  /** The start of a character in the original. */
   readonly from: (index: number) => number
-  /** Where the character at an index ends in the original. */
+  /** The end of a character in the original. */
   readonly to: (index: number) => number
 }
 
-/** An encoding is found by `pattern` and undone by `decode`, which answers nothing where it only looks like one. */
+/** An encoding. `decode` returns undefined for a match of `pattern` that is not encoded. */
 interface Encoding {
   readonly pattern: RegExp
   readonly decode: (encoded: string) => string | undefined
@@ -18,7 +19,7 @@ interface Encoding {
 
 const jsonEscapes: Record<string, string> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" }
 
-/** One to four bytes that make up one character. */
+/** A percent-encoded character of one to four bytes. */
 const percentEncoded =
   /%(?:[0-7][\da-f]|[cd][\da-f](?:%[89ab][\da-f])|e[\da-f](?:%[89ab][\da-f]){2}|f[0-7](?:%[89ab][\da-f]){3})/gi
 
@@ -30,8 +31,8 @@ const decodePercent = (encoded: string): string | undefined => {
   }
 }
 
-/** What a terminal does not show: colours, links, control characters, and characters without a width. */
-const notShown = new RegExp(
+/** Characters and sequences that a terminal does not show: colours, links, control characters, and characters without width. */
+const invisibleSequence = new RegExp(
   [
     String.raw`(?:\u001b\[|\u009b)[\d;:?]*[ -/]*[@-~]`,
     String.raw`(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)`,
@@ -44,7 +45,7 @@ const notShown = new RegExp(
 const encodings: ReadonlyArray<Encoding> = [
   { pattern: percentEncoded, decode: decodePercent },
   {
-    // forms write a blank as a plus
+    // HTML forms encode a space as a plus
     pattern: new RegExp(String.raw`\+|${percentEncoded.source}`, "gi"),
     decode: (encoded) => (encoded === "+" ? " " : decodePercent(encoded))
   },
@@ -57,17 +58,17 @@ const encodings: ReadonlyArray<Encoding> = [
         : (jsonEscapes[kind] ?? kind)
     }
   },
-  { pattern: notShown, decode: () => "" },
-  // base64 is often broken into lines
+  { pattern: invisibleSequence, decode: () => "" },
+  // base64 is often split into lines
   { pattern: /(?<=[\w+/-])[ \t]*[\r\n]+[ \t]*(?=[\w+/=-])/g, decode: () => "" }
 ]
 
-/** A secret may be encoded in a URL inside a JSON string inside another one. */
+/** The number of nested encodings that are decoded. A secret can be in a URL inside a JSON string inside another one. */
 const maxDepth = 3
 
-const undo = (view: View, { decode, pattern }: Encoding): View => {
+const decodeView = (view: View, { decode, pattern }: Encoding): View => {
   const text = view.text.replace(pattern, (encoded) => decode(encoded) ?? encoded)
-  // most texts hold no secret: the way back is worked out when one was found
+  // computed on first use: most texts contain no secret
   let origins: Origins | undefined
   const trace = () => (origins ??= traceBack(view, { decode, pattern }))
   return { text, from: (index) => trace().from[index]!, to: (index) => trace().to[index]! }
@@ -81,36 +82,36 @@ interface Origins {
 const traceBack = (view: View, { decode, pattern }: Encoding): Origins => {
   const from: Array<number> = []
   const to: Array<number> = []
-  const stand = (units: number, first: number, last: number) => {
+  const addOrigins = (units: number, first: number, last: number) => {
     for (let unit = 0; unit < units; unit++) {
       from.push(view.from(first))
       to.push(view.to(last))
     }
   }
   let end = 0
-  const keepUntil = (until: number) => {
-    for (; end < until; end++) stand(1, end, end)
+  const copyUntil = (until: number) => {
+    for (; end < until; end++) addOrigins(1, end, end)
   }
   for (const { 0: encoded, index } of view.text.matchAll(pattern)) {
     const decoded = decode(encoded)
     if (decoded === undefined) continue
-    keepUntil(index)
+    copyUntil(index)
     end = index + encoded.length
-    stand(decoded.length, index, end - 1)
+    addOrigins(decoded.length, index, end - 1)
   }
-  keepUntil(view.text.length)
+  copyUntil(view.text.length)
   return { from, to }
 }
 
-/** The text and every reading of it that differs, each once. */
+/** The text, and each different text that decoding it yields, once. */
 export const viewsOf = (text: string): ReadonlyArray<View> => {
   const views: Array<View> = [{ text, from: (index) => index, to: (index) => index + 1 }]
-  const seen = new Set([text])
+  const texts = new Set([text])
   let newest = views
   for (let depth = 0; depth < maxDepth; depth++) {
     newest = newest
-      .flatMap((view) => encodings.map((encoding) => undo(view, encoding)))
-      .filter((view) => !seen.has(view.text) && seen.add(view.text) !== undefined)
+      .flatMap((view) => encodings.map((encoding) => decodeView(view, encoding)))
+      .filter((view) => !texts.has(view.text) && texts.add(view.text) !== undefined)
     for (const view of newest) views.push(view)
   }
   return views

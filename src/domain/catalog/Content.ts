@@ -1,5 +1,5 @@
 /**
- * MCP content as text for people and models.
+ * Formats MCP content as text for people and models.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * What a server lists, entry by entry: one that is malformed is left out and reported, its siblings stay.
+ * Validates the lists of a server entry by entry: a malformed entry is omitted and reported, the others stay.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
- * What crosses the wire and reaches users: tools, resources, prompts, content and results. The shapes are open: keys that
- * a server adds, or a later revision of the protocol brings, are kept.
+ * The MCP data that users see: tools, resources, prompts, content and results. Unknown keys of a server, or of a later revision
+ * of the protocol, are kept.
  *
  * @since 0.1.0
  */

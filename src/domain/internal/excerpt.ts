@@ -1,7 +1,10 @@
-/** Longer texts are cut where they are quoted in a message. */
+/**
+ * Shortens names and values that are quoted in messages.
+ */
+/** Longer texts are shortened. */
 const maxLength = 200
 
-/** A name or value as it is quoted in a message: its beginning and its length if it is very long. */
+/** Quotes a name or value in a message. Of a long text, only the beginning and the length are shown. */
 export const excerpt = (text: string): string =>
   text.length <= maxLength
     ? text

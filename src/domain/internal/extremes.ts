@@ -1,17 +1,17 @@
 /**
- * The largest and the smallest of many numbers. `Math.max(...numbers)` fails above about 120,000 of them.
+ * Finds the largest and the smallest of many numbers. `Math.max(...numbers)` fails above about 120,000 of them.
  */
 
-/** `otherwise` for none, and where all are smaller than it. */
-export const largest = (numbers: Iterable<number>, otherwise: number): number => {
-  let found = otherwise
-  for (const each of numbers) if (each > found) found = each
-  return found
+/** The largest number, or `minimum` if there is none or all are smaller. */
+export const largest = (numbers: Iterable<number>, minimum: number): number => {
+  let result = minimum
+  for (const each of numbers) if (each > result) result = each
+  return result
 }
 
-/** `Infinity` for none. */
+/** The smallest number, or `Infinity` if there is none. */
 export const smallest = (numbers: Iterable<number>): number => {
-  let found = Infinity
-  for (const each of numbers) if (each < found) found = each
-  return found
+  let result = Infinity
+  for (const each of numbers) if (each < result) result = each
+  return result
 }

@@ -1,23 +1,23 @@
 /**
- * Glob patterns on names. The patterns come from configs, the names from servers: no name may make matching slow, and none may
- * slip through because it looks like a path.
+ * Matches names with glob patterns. The patterns come from configs, the names from servers: matching stays fast for every name,
+ * and a name that looks like a path is matched like any other.
  */
 import picomatch from "picomatch"
 
-/** Patterns with braces or brackets are left to picomatch, within what it can do in bounded time. */
+/** Limits for patterns with braces or brackets, which picomatch matches: within them, its time is bounded. */
 const maxRichPattern = 256
 const maxRichStars = 4
 const maxRichName = 128
 
 /**
- * Whether a name matches, asked for one pattern and many names. `*` is any text, `?` any one character; `{a,b}` and `[a-z]` are
- * alternatives; a backslash takes the next character literally. Slashes, dots and line breaks are characters like any other.
- * A pattern that is too complicated is taken literally.
+ * Compiles a pattern to a predicate on names. `*` is any text, `?` any one character; `{a,b}` and `[a-z]` are alternatives; a
+ * backslash takes the next character literally. Slashes, dots and line breaks are ordinary characters. A pattern above the
+ * limits matches only itself, literally.
  */
 export const glob = (pattern: string): ((name: string) => boolean) =>
-  /[[\]{}]/.test(pattern) ? rich(pattern) : wildcards(pattern)
+  /[[\]{}]/.test(pattern) ? matchRich(pattern) : matchWildcards(pattern)
 
-const rich = (pattern: string): ((name: string) => boolean) => {
+const matchRich = (pattern: string): ((name: string) => boolean) => {
   const stars = pattern.replace(/\*+/g, "*").split("*").length - 1
   const literally = (name: string) => name === pattern
   if (pattern.length > maxRichPattern || stars > maxRichStars) return literally
@@ -25,11 +25,11 @@ const rich = (pattern: string): ((name: string) => boolean) => {
   return (name) => literally(name) || (name.length <= maxRichName && matches(anchored(name)))
 }
 
-/** To picomatch these characters are special, too, unless there is a backslash before them. */
+/** Escapes the other characters that are special to picomatch, unless there is a backslash before them. */
 const literalRest = (pattern: string): string =>
   pattern.replace(/(\\.)|[()+|"]/gs, (text, escaped) => escaped ?? `\\${text}`)
 
-/** To picomatch slashes and leading dots are special: a letter in front and another one in their place make them ordinary. */
+/** Makes slashes and leading dots ordinary characters for picomatch: a letter is put in front, and slashes are replaced. */
 const anchored = (text: string): string => `x${text.replaceAll("/", "\u2215")}`
 
 const manyCharacters = Symbol("*")
@@ -44,8 +44,8 @@ const tokensOf = (pattern: string): ReadonlyArray<Token> =>
     return text === "?" ? oneCharacter : text
   })
 
-/** Walks through name and pattern side by side; where it gets stuck, the last star takes one more character. */
-const wildcards = (pattern: string): ((name: string) => boolean) => {
+/** Matches name and pattern character by character; after a mismatch, the last star takes one more character. */
+const matchWildcards = (pattern: string): ((name: string) => boolean) => {
   const tokens = tokensOf(pattern)
   return (name) => {
     const characters = Array.from(name)

@@ -1,29 +1,32 @@
+/**
+ * Finds the known word that a misspelled word most likely means.
+ */
 import leven from "leven"
 
-/** Spellings that differ in case and separators only are the same word to the person who wrote it. */
+/** Removes case and separators, so that spellings that differ only in these are equal. */
 const fold = (word: string): string => word.toLowerCase().replace(/[^a-z0-9]/g, "")
 
-/** Longer words get no hint and are none: comparing two words takes as long as the product of their lengths. */
+/** Longer words are skipped: comparing two words takes time proportional to the product of their lengths. */
 const maxLength = 128
 
-/** Comparing two characters is one step, of 2 ns or so. */
+/** The limit of work for one search. A step is the comparison of two characters, about 2 ns. */
 const maxSteps = 5_000_000
 
-/** Steps to look at a candidate, and for each of its characters. */
-const stepsOfLook = 20
-const stepsOfCharacter = 4
+/** Steps for each candidate, and for each of its characters. */
+const stepsPerCandidate = 20
+const stepsPerCharacter = 4
 
-/** What is left of the work that a search may take. Several searches may share it. */
+/** The steps that remain for a search. Several searches can share them. */
 export interface Work {
   left: number
 }
 
-/** The work for one answer, however many hints it gives. */
+/** The steps for one response, however many hints it contains. */
 export const makeWork = (): Work => ({ left: maxSteps })
 
 /**
- * The known word that was most likely meant. Nothing where none is close: a far-fetched guess is worse than none. The known
- * words may come from a server: those beyond the work are not looked at.
+ * Returns the known word that is most similar, or undefined if none is close: a wrong hint is worse than none. The known words
+ * can come from a server: when no steps are left, the rest is skipped.
  */
 export const nearest = (word: string, known: Iterable<string>, work: Work = makeWork()): string | undefined => {
   if (word.length > maxLength) return undefined
@@ -32,14 +35,14 @@ export const nearest = (word: string, known: Iterable<string>, work: Work = make
   let best: string | undefined
   let bestDistance = maxDistance + 1
   for (const candidate of known) {
-    work.left -= stepsOfLook
+    work.left -= stepsPerCandidate
     if (work.left < 0) break
     if (candidate.length > maxLength) continue
-    const other = fold(candidate)
-    work.left -= stepsOfCharacter * candidate.length
-    if (Math.abs(other.length - folded.length) >= bestDistance) continue
-    work.left -= folded.length * other.length
-    const distance = leven(folded, other, { maxDistance: bestDistance })
+    const foldedCandidate = fold(candidate)
+    work.left -= stepsPerCharacter * candidate.length
+    if (Math.abs(foldedCandidate.length - folded.length) >= bestDistance) continue
+    work.left -= folded.length * foldedCandidate.length
+    const distance = leven(folded, foldedCandidate, { maxDistance: bestDistance })
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance

@@ -1,5 +1,8 @@
+/**
+ * A schema for objects with additional keys.
+ */
 import * as Schema from "effect/Schema"
 
-/** An object that may have more keys than we know. They are kept. */
+/** A struct that accepts and keeps unknown keys. */
 export const openStruct = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct(fields, { key: Schema.String, value: Schema.Unknown })

@@ -1,5 +1,5 @@
 /**
- * Our own formatter of parse issues. The ones that come with Schema print the value that was found; a config holds secrets.
+ * Converts Schema's parse issues without the values. Schema's own formatters print values, and a config contains secrets.
  */
 import * as Arr from "effect/Array"
 import * as Option from "effect/Option"
@@ -9,40 +9,42 @@ import { describeType, type Issue } from "../Issue.js"
 
 type Path = Issue["path"]
 
-/** What a schema said about a value, told apart: what is wrong, and what is merely not known. */
+/** The result of a failed check: what is wrong, and which keys are unknown. */
 export interface Findings {
   readonly issues: ReadonlyArray<Issue>
   readonly unknownKeys: ReadonlyArray<Path>
 }
 
-/** At most so many issues, and so many unknown keys, are told. Defaults to all. */
-export const findingsOf = (issue: ParseResult.ParseIssue, most = Number.POSITIVE_INFINITY): Findings => {
+/** Collects the issues and unknown keys. `limit` is the greatest number of each; by default there is none. */
+export const findingsOf = (issue: ParseResult.ParseIssue, limit = Number.POSITIVE_INFINITY): Findings => {
   const issues: Array<Issue> = []
   const unknownKeys: Array<Path> = []
 
-  const wrong = (path: Path, ast: SchemaAST.AST, actual: unknown) => {
-    issues.push({ path, expected: expectation(ast), found: describeType(actual) })
+  const addIssue = (path: Path, ast: SchemaAST.AST, actual: unknown) => {
+    issues.push({ path, expected: describeExpected(ast), found: describeType(actual) })
   }
 
   const visit = (issue: ParseResult.ParseIssue, path: Path): void => {
-    if (issues.length >= most) return
+    if (issues.length >= limit) return
     switch (issue._tag) {
       case "Pointer":
         return visit(issue.issue, [...path, ...steps(issue.path)])
       case "Unexpected":
-        return void (unknownKeys.length < most && unknownKeys.push(path))
+        return void (unknownKeys.length < limit && unknownKeys.push(path))
       case "Missing":
-        return wrong(path, issue.ast.type, undefined)
+        return addIssue(path, issue.ast.type, undefined)
       case "Composite": {
-        const relevant = SchemaAST.isUnion(issue.ast) ? ofSameShape(alternatives(issue), issue.actual) : parts(issue)
-        if (relevant.length === 0) return wrong(path, issue.ast, issue.actual)
+        const relevant = SchemaAST.isUnion(issue.ast)
+          ? issuesOfSameShape(alternatives(issue), issue.actual)
+          : parts(issue)
+        if (relevant.length === 0) return addIssue(path, issue.ast, issue.actual)
         return relevant.forEach((part) => visit(part, path))
       }
       case "Refinement":
       case "Transformation":
         return visit(issue.issue, path)
       default:
-        return wrong(path, issue.ast, issue.actual)
+        return addIssue(path, issue.ast, issue.actual)
     }
   }
 
@@ -52,17 +54,17 @@ export const findingsOf = (issue: ParseResult.ParseIssue, most = Number.POSITIVE
 
 const parts = ({ issues }: ParseResult.Composite): ReadonlyArray<ParseResult.ParseIssue> => Arr.ensure(issues)
 
-/** What each alternative said, also those of unions within unions, and of what a check was to be made on. */
+/** The issues of each alternative, including those of nested unions and of the type below a refinement. */
 const alternatives = (issue: ParseResult.ParseIssue): ReadonlyArray<ParseResult.ParseIssue> => {
   if (issue._tag === "Refinement") return alternatives(issue.issue)
   return issue._tag === "Composite" && SchemaAST.isUnion(issue.ast) ? parts(issue).flatMap(alternatives) : [issue]
 }
 
 /**
- * Where several shapes are allowed, only the one that was tried matters: somebody who wrote an object wants to know what is
- * wrong inside, not that a number would have been fine too.
+ * The issues of the alternatives with the shape of the value: for an object, the user needs to know what is wrong inside, not
+ * that a number is allowed, too.
  */
-const ofSameShape = (
+const issuesOfSameShape = (
   issues: ReadonlyArray<ParseResult.ParseIssue>,
   actual: unknown
 ): ReadonlyArray<ParseResult.ParseIssue> => {
@@ -73,17 +75,17 @@ const ofSameShape = (
 const steps = (path: ParseResult.Path): Path =>
   Arr.ensure(path).map((step) => (typeof step === "number" ? step : String(step)))
 
-/** What a schema wants, in words. */
-const expectation = (ast: SchemaAST.AST): string =>
-  Option.getOrElse(SchemaAST.getDescriptionAnnotation(ast), () => structure(ast))
+/** Describes what a schema expects. */
+const describeExpected = (ast: SchemaAST.AST): string =>
+  Option.getOrElse(SchemaAST.getDescriptionAnnotation(ast), () => describeStructure(ast))
 
-const structure = (ast: SchemaAST.AST): string => {
+const describeStructure = (ast: SchemaAST.AST): string => {
   switch (ast._tag) {
     case "Union":
-      // a key that may be left out allows undefined, which nobody can write
+      // an optional key allows `undefined`, which cannot be written in a config
       return ast.types
         .filter((type) => !SchemaAST.isUndefinedKeyword(type))
-        .map(expectation)
+        .map(describeExpected)
         .join(", or ")
     case "TypeLiteral":
       return "an object"

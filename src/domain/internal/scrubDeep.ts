@@ -1,18 +1,21 @@
-/** Deeper than this nothing is shown, and no stack reaches. */
+/**
+ * Hides secrets in all texts of a value.
+ */
+/** Deeper values are omitted, so that the recursion never overflows the stack. */
 const maxDepth = 50
 
-/** What stands for values that are left out. */
-const leftOut = "…"
+/** Replaces values that are omitted. */
+const omitted = "…"
 
-/** Characters that a value takes besides its texts. */
+/** Characters that are counted for each value in addition to its texts. */
 const overhead = 4
 
-/** What is left of the characters that a copy may have. */
+/** The number of characters that the copy can still have. */
 export interface Room {
   left: number
 }
 
-/** Hides secrets in all texts of a value, also in its keys. Values for which there is no more room are left out. */
+/** Returns a copy with the secrets hidden in all texts and keys. Values above the room are omitted. */
 export const scrubDeep = (value: unknown, scrub: (text: string) => string, room?: Room): unknown =>
   scrubBelow(value, scrub, room ?? { left: Number.POSITIVE_INFINITY }, 0)
 
@@ -20,20 +23,20 @@ const scrubBelow = (value: unknown, scrub: (text: string) => string, room: Room,
   room.left -= overhead
   if (typeof value === "string") return scrubText(value, scrub, room)
   if (typeof value !== "object" || value === null) return value
-  if (depth === maxDepth) return leftOut
+  if (depth === maxDepth) return omitted
   if (Array.isArray(value)) {
     const copy: Array<unknown> = []
     for (const each of value) {
-      if (room.left <= 0) return [...copy, leftOut]
+      if (room.left <= 0) return [...copy, omitted]
       copy.push(scrubBelow(each, scrub, room, depth + 1))
     }
     return copy
   }
   const entries: Array<readonly [string, unknown]> = []
-  // a list of all entries may be as large as the value
+  // `Object.entries` would allocate a list as large as the value
   for (const key in value) {
     if (room.left <= 0) {
-      entries.push([leftOut, leftOut])
+      entries.push([omitted, omitted])
       break
     }
     const each: unknown = (value as Readonly<Record<string, unknown>>)[key]

@@ -1,3 +1,6 @@
-/** A word as it can be pasted into a shell. */
+/**
+ * Quotes words for a shell.
+ */
+/** Quotes a word so that it can be pasted into a POSIX shell. */
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

@@ -1,6 +1,10 @@
 /**
- * Codes of the system that mean a shortage on our side: of descriptors, processes or memory. They say nothing about the server
- * that was to be reached.
+ * Recognises errors that mean a shortage on this machine, and gives advice.
+ */
+
+/**
+ * Advice for the system's error codes that mean a shortage of descriptors, processes or memory on this machine. They say
+ * nothing about the server.
  */
 const advice: Readonly<Record<string, string>> = {
   EMFILE: "the supervisor has no free file descriptor; raise the limit (ulimit -n) or run fewer servers",
@@ -12,9 +16,9 @@ const advice: Readonly<Record<string, string>> = {
 const unknownShortage =
   "the system has no room for another process; end some or raise the limits (ulimit -n, ulimit -u)"
 
-/** Whether a code of the system means a shortage on our side. */
+/** Whether the system's error code means a shortage on this machine. */
 export const isShortage = (code: string): boolean => Object.hasOwn(advice, code)
 
-/** What is short and what helps. */
+/** Describes the shortage and what to do. */
 export const describeShortage = (code: string | undefined): string =>
   code !== undefined && isShortage(code) ? `${advice[code]} (${code})` : unknownShortage

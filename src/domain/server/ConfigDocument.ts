@@ -1,6 +1,6 @@
 /**
- * A whole configuration file: servers under any of the three keys that clients use, and what applies to all of them. A host's
- * file has keys of its own, which are none of our business.
+ * The schema of a config file: servers under any of the three keys that clients use, and settings for all of them. Files of
+ * other programs have further keys, which are accepted and ignored.
  *
  * @since 0.1.0
  */
@@ -40,7 +40,10 @@ export const ConfigDocument = openStruct({
     Schema.Boolean,
     "Whether a guard process ends the servers if the supervisor is killed. Read when the supervisor starts. Default true."
   ),
-  permission: Input.key(Schema.Unknown, "Reserved for permission rules. It has no effect yet."),
+  permission: Input.key(
+    Schema.Unknown,
+    "Rules for what may be called without asking. Not applied yet: a file with this key gets the warning `permission_not_applied`."
+  ),
   maxServers: Input.key(
     Schema.Int.pipe(Schema.between(1, 10_000)),
     "Maximum number of servers that are used of one file, in the order of the file; the rest is left out and reported. The value of the highest trusted layer applies to every file. Of servers that are not trusted, at most 200 in all project files together are used. Default 1000"
@@ -52,23 +55,24 @@ export const ConfigDocument = openStruct({
 })
 
 /**
- * The document as JSON Schema, so that editors complete and check config files.
+ * The schema as JSON Schema, with which editors complete and check config files.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const jsonSchema = (): object =>
-  tidy({ title: "mcp-supervisor configuration", ...JSONSchema.make(ConfigDocument) })
+  removeEmptyParts({ title: "mcp-supervisor configuration", ...JSONSchema.make(ConfigDocument) })
 
-/** Without the parts that say nothing. */
-const tidy = <A>(node: A): A => {
-  if (Array.isArray(node)) return node.map(tidy) as A
+/** Removes parts of a JSON Schema that carry no information. */
+const removeEmptyParts = <A>(node: A): A => {
+  if (Array.isArray(node)) return node.map(removeEmptyParts) as A
   if (!Predicate.isRecord(node)) return node
-  const entries = Object.entries(node).filter(([key, value]) => !saysNothing(key, value))
-  return Object.fromEntries(entries.map(([key, value]) => [key, tidy(value)])) as A
+  const entries = Object.entries(node).filter(([key, value]) => !isEmptyPart(key, value))
+  return Object.fromEntries(entries.map(([key, value]) => [key, removeEmptyParts(value)])) as A
 }
 
-const nothing: ReadonlySet<string> = new Set([
+/** Keywords of the generated schema that allow everything, each with its value as JSON. */
+const emptyParts: ReadonlySet<string> = new Set([
   "required []",
   "properties {}",
   '$id "/schemas/unknown"',
@@ -76,4 +80,4 @@ const nothing: ReadonlySet<string> = new Set([
   'title "nonEmptyString"'
 ])
 
-const saysNothing = (key: string, value: unknown): boolean => nothing.has(`${key} ${JSON.stringify(value)}`)
+const isEmptyPart = (key: string, value: unknown): boolean => emptyParts.has(`${key} ${JSON.stringify(value)}`)

@@ -1,5 +1,5 @@
 /**
- * A set of servers as somebody wants it, and what applies to all of them.
+ * The servers and settings that a config asks for.
  */
 import type { Diagnostic } from "../Diagnostic.js"
 import type { InvalidConfig } from "../Errors/commandErrors.js"
@@ -7,32 +7,32 @@ import type * as ServerConfig from "./ServerConfig.js"
 import type * as ToolName from "../catalog/ToolName.js"
 
 /**
- * A set of servers as somebody wants it, and what applies to all of them.
+ * The servers and settings that a config asks for. The supervisor makes the running servers equal to it.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Desired {
   readonly servers?: Readonly<Record<string, ServerConfig.Input>> | undefined
-  /** For keys that a server's entry leaves out. */
+  /** Settings for keys that the entry of a server omits. */
   readonly defaults?: ServerConfig.Defaults | undefined
   /** Patterns on `server_tool`: true offers, false hides, the last match wins. Defaults to all offered. */
   readonly tools?: ToolName.Globs | undefined
-  /** What single agents see, after all other patterns. */
+  /** Patterns for single agents, applied after all other patterns. */
   readonly agents?: Readonly<Record<string, { readonly tools?: ToolName.Globs | undefined }>> | undefined
   /**
    * Whether a small process ends the servers if the supervisor itself is killed. Read when the supervisor starts, by `layerNode`
    * only; there is none on Windows. Defaults to true.
    */
   readonly guard?: boolean | undefined
-  /** Rules for what may be called without asking. They are carried, not applied yet. */
+  /** Rules for calls that need no approval. They are read and not applied yet. */
   readonly permission?: unknown
-  /** Servers whose declaration nobody has approved yet: they are shown as disabled, and never started. */
+  /** Servers whose declaration is not trusted: they are shown as disabled and never started. */
   readonly untrusted?: ReadonlyArray<string> | undefined
-  /** Servers whose declaration could not be read as far as an entry: they are shown as failed, and never started. */
+  /** Servers whose entry cannot be parsed: they are shown as failed and never started. */
   readonly unreadable?: Readonly<Record<string, InvalidConfig>> | undefined
-  /** What a person should know about it that is about no server in particular. */
+  /** Warnings that concern no single server. */
   readonly diagnostics?: ReadonlyArray<Diagnostic> | undefined
-  /** Why this is no configuration at all: nothing is applied, what runs goes on, and `ConfigRejected` says so. */
+  /** Why the config is invalid: nothing is applied, the running servers stay, and `ConfigRejected` is published. */
   readonly rejected?: InvalidConfig | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * A connection error as the lifecycle sees it: what kind it is decides what happens next. This is the one place where that
- * is decided. Like `Lifecycle`, it is outside semantic versioning.
+ * Classifies connection errors: the kind decides what the lifecycle does next. No other place decides this. Like `Lifecycle`,
+ * it is outside semantic versioning.
  *
  * @since 0.1.0
  */

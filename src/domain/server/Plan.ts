@@ -1,5 +1,5 @@
 /**
- * What moving from the running set of servers to a wanted one means.
+ * The changes from the running servers to the desired ones.
  *
  * @since 0.1.0
  */
@@ -18,11 +18,11 @@ export const Plan = Schema.Struct({
   stop: names,
   /** Servers whose connection is replaced because their config changed. */
   restart: names,
-  /** Servers that take over new settings without a new connection. */
+  /** Servers that get new settings without a new connection. */
   update: names,
   /** Servers that stay as they are. */
   keep: names,
-  /** Public names of the tools that appear and vanish, as far as they are known beforehand. */
+  /** Public names of the tools that are added and removed, as far as they are known in advance. */
   tools: Schema.Struct({ appear: names, vanish: names })
 }).annotations({ identifier: "Plan" })
 

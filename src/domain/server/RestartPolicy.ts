@@ -1,5 +1,5 @@
 /**
- * When a server that went away is started again: data, and the delay as a pure function of it.
+ * When a failed server is restarted: the policy as data, and the delay as a pure function of it.
  *
  * @since 0.1.0
  */
@@ -22,16 +22,16 @@ export const RestartPolicy = Schema.Struct({
   factor: Schema.Finite.pipe(Schema.greaterThanOrEqualTo(1)),
   /** No delay is longer than this. Defaults to 60,000. */
   cap: Schema.Finite.pipe(Schema.positive()),
-  /** Uptime after which a streak of failures is forgotten. Defaults to 60,000. */
+  /** Uptime after which the failure streak is reset. Defaults to 60,000. */
   stableAfter: Schema.Finite.pipe(Schema.positive()),
   /**
-   * More restarts than this within `window` and the server is given up; `Infinity` is never. Defaults to 5 for local
-   * servers and `Infinity` for remote ones.
+   * The greatest number of restarts within `window`. After more, the supervisor gives the server up; `Infinity` means never.
+   * Defaults to 5 for local servers and `Infinity` for remote ones.
    */
   maxRestarts: Schema.Number.pipe(Schema.nonNegative()),
   /** The time over which restarts are counted. Defaults to 60,000. */
   window: Schema.Finite.pipe(Schema.positive()),
-  /** How long a given-up server rests before one more try. Defaults to 300,000. */
+  /** How long the supervisor waits before it tries a server again that it gave up. Defaults to 300,000. */
   cooldown: Schema.Finite.pipe(Schema.positive())
 }).annotations({ identifier: "RestartPolicy" })
 
@@ -42,7 +42,7 @@ export const RestartPolicy = Schema.Struct({
 export type RestartPolicy = typeof RestartPolicy.Type
 
 /**
- * The policy of a server whose config says nothing about it; `maxRestarts` is that of a remote one.
+ * The policy of a server without its own settings; `maxRestarts` is that of a remote server.
  *
  * @since 0.1.0
  * @category constants
@@ -58,7 +58,7 @@ export const defaultPolicy: RestartPolicy = {
 }
 
 /**
- * A server that asks for a longer pause than this is asked again all the same.
+ * The longest `Retry-After` that is respected, in milliseconds.
  *
  * @since 0.1.0
  * @category constants
@@ -66,8 +66,8 @@ export const defaultPolicy: RestartPolicy = {
 export const maxRetryAfter = 3_600_000
 
 /**
- * The longest the delay after the given failure of a streak can be: 0 for the first one, then growing by `factor` up to
- * `cap`. It never falls from one failure to the next.
+ * The upper bound of the delay after the given failure of a streak: 0 for the first one, then growing by `factor` up to `cap`.
+ * It never falls from one failure to the next.
  *
  * @since 0.1.0
  * @category delays
@@ -76,8 +76,8 @@ export const ceiling = (policy: RestartPolicy, failures: number): number =>
   failures <= 1 ? 0 : Math.min(policy.cap, policy.base * policy.factor ** (failures - 2))
 
 /**
- * The delay before the restart that follows the given failure of a streak: whole milliseconds, uniform between 0 and {@link ceiling} so that
- * servers that died together do not come back together.
+ * The delay before the restart that follows the given failure of a streak: whole milliseconds, uniform between 0 and {@link
+ * ceiling}, so that servers that failed together are not restarted together.
  *
  * @since 0.1.0
  * @category delays
@@ -90,7 +90,7 @@ export const delay = (
 ): number => Math.floor(ceiling(policy, failures) * random)
 
 /**
- * Raises a delay to what the server asked for with `Retry-After`, up to {@link maxRetryAfter}.
+ * Raises a delay to the `Retry-After` of the server, up to {@link maxRetryAfter}.
  *
  * @since 0.1.0
  * @category delays
@@ -99,21 +99,21 @@ export const withRetryAfter = (delay: number, retryAfter: number | undefined): n
   Math.max(delay, Math.min(Math.ceil(retryAfter ?? 0), maxRetryAfter))
 
 /**
- * The delay before an attempt is repeated that failed for a shortage on our side: between one and two seconds after the first,
- * growing to between 8 and 16. It does not depend on the policy, which is about the server.
+ * The delay before an attempt is retried that failed because of a shortage on this machine: between one and two seconds after
+ * the first, growing to between 8 and 16. It does not depend on the policy, which concerns the server.
  *
  * @since 0.1.0
  * @category delays
  */
 export const shortageDelay = (
-  /** Attempts in a row that failed for it, this one included. */
+  /** Consecutive attempts that failed because of it, including this one. */
   shortages: number,
   /** In [0, 1). */
   random: number
 ): number => Math.floor(1000 * 2 ** Math.min(shortages - 1, 3) * (1 + random))
 
 /**
- * The restarts that still count at the given time.
+ * The restarts within the window at the given time.
  *
  * @since 0.1.0
  * @category intensity
@@ -122,7 +122,7 @@ export const recent = (policy: RestartPolicy, restarts: ReadonlyArray<number>, n
   restarts.filter((at) => at > now - policy.window)
 
 /**
- * Whether one more restart now would be more than the policy allows.
+ * Whether another restart now would exceed the limit of the policy.
  *
  * @since 0.1.0
  * @category intensity
@@ -131,9 +131,9 @@ export const isExhausted = (policy: RestartPolicy, restarts: ReadonlyArray<numbe
   recent(policy, restarts, now).length >= policy.maxRestarts
 
 /**
- * The same pauses as a `Schedule`, for retrying something of your own in the rhythm of a server. It ends where a server would be
- * given up, and starts over after `stableAfter` without a failure. The supervisor itself does not use it: there a restart is
- * one decision of the lifecycle, not a loop.
+ * Converts a policy to a `Schedule`, to retry other effects with the delays of a server. It ends where a server would be given
+ * up, and starts over after `stableAfter` without a failure. The supervisor does not use it: there, a restart is one decision
+ * of the lifecycle, not a loop.
  *
  * @since 0.1.0
  * @category conversions
@@ -153,6 +153,6 @@ export const toSchedule = (policy: RestartPolicy): Schedule.Schedule<number> =>
 interface Attempts {
   readonly failures: number
   readonly restarts: ReadonlyArray<number>
-  /** When the last attempt was started at the latest. */
+  /** The latest time at which the last attempt started. */
   readonly startedAt: number
 }

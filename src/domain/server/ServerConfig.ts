@@ -1,6 +1,5 @@
 /**
- * One server's settings: as people write them ({@link Input}, both spellings) and in the one form everything works with
- * ({@link ServerConfig}).
+ * The settings of one server: as written in a config ({@link Input}) and normalised ({@link ServerConfig}).
  *
  * @since 0.1.0
  */
@@ -18,7 +17,7 @@ export { decode, type Decoded, decodeDefaults } from "./ServerConfig/decode.js"
 export { Local, OAuthSettings, Remote, ServerConfig } from "./ServerConfig/model.js"
 
 /**
- * An entry as people write it. Texts that hold a secret may be given redacted.
+ * An entry as written in a config. Texts that contain a secret can be given redacted.
  *
  * @since 0.1.0
  * @category inputs
@@ -29,7 +28,7 @@ export type Input =
   | typeof InputSchema.Switch.Encoded
 
 /**
- * Settings for all servers that do not say otherwise.
+ * Settings for all servers, used where an entry omits the key.
  *
  * @since 0.1.0
  * @category inputs
@@ -37,7 +36,7 @@ export type Input =
 export type Defaults = typeof InputSchema.Defaults.Encoded
 
 /**
- * Whether two configs mean the same.
+ * Whether two configs are equivalent.
  *
  * @since 0.1.0
  * @category comparing
@@ -45,8 +44,9 @@ export type Defaults = typeof InputSchema.Defaults.Encoded
 export const equals: (a: ServerConfig, b: ServerConfig) => boolean = Schema.equivalence(ServerConfig)
 
 /**
- * What a change of config asks for: nothing, new settings for the link there is, a new link, or a new link without falling
- * back to the old one, because it is another server or we are somebody else to it.
+ * Classifies a config change. `none`: nothing to do. `settings`: the link stays. `link`: a new link is needed, and the old one
+ * serves until then. `identity`: a new link is needed and the old one must not serve any more, because the server is a
+ * different one or the supervisor authenticates as someone else.
  *
  * @since 0.1.0
  * @category comparing
@@ -66,7 +66,7 @@ const sameRemoteLink = Schema.equivalence(Remote.pick("transport", "caFile", "pr
 const sameLocalLink = Schema.equivalence(Local.pick("command", "args", "environment", "inheritEnv", "cwd", "protocol"))
 
 /**
- * The part of a config that decides about the server's life.
+ * The part of a config that the lifecycle needs.
  *
  * @since 0.1.0
  * @category conversions
@@ -85,15 +85,15 @@ export const toSettings = (
     restart: config.restart,
     lazy: config.lazy,
     replace: config.replace,
-    // a call that shows progress may take its time, unless the new link has to wait for it
+    // a call with progress can use its total time, unless the new link has to wait for it
     drain: config.replace === "overlap" ? config.timeout.total : config.timeout.call,
     ...defined({ disabled })
   }
 }
 
 /**
- * The settings of a server whose config cannot be used: it is shown as failed, or as disabled if it is that, too, and never
- * opened.
+ * The lifecycle settings of a server with an invalid config: it is shown as failed, or as disabled if it is disabled, and is
+ * never opened.
  *
  * @since 0.1.0
  * @category conversions
@@ -109,8 +109,7 @@ export const toInvalidSettings = (server: string, error: InvalidConfig): Lifecyc
 })
 
 /**
- * Whether a login can be of use: not where it is switched off, nor where the config says itself what to send as
- * `Authorization`, by a header or in the URL.
+ * Whether a login is possible: not if it is switched off, nor if the config sets `Authorization` by a header or in the URL.
  *
  * @since 0.1.0
  * @category guards
@@ -124,8 +123,8 @@ export const allowsLogin = (config: ServerConfig): boolean => {
 }
 
 /**
- * Everything in a config that must not be shown: every environment value, header and client secret, whatever was given
- * redacted, credentials in the URL, and the values of command line flags that are named like one.
+ * The secrets of a config: all environment values, headers and client secrets, all redacted texts, credentials in the URL, and
+ * the values of command line flags with a sensitive name.
  *
  * @since 0.1.0
  * @category secrets
@@ -148,6 +147,6 @@ const remoteSecrets = ({ headers, oauth, url }: Remote): ReadonlyArray<Secrets.T
       ))
 ]
 
-/** A redacted text is secret as a whole, a plain URL in its credentials. */
+/** The secrets of a text: all of it if it is redacted, else its credentials if it is a URL. */
 const ofText = (text: Secrets.Text): ReadonlyArray<Secrets.Text> =>
   typeof text === "string" ? [...Secrets.ofUrl(text)] : [text]

@@ -1,5 +1,5 @@
 /**
- * Everything the supervisor publishes. Events are numbered without gaps; a reader who missed some is told by `Skipped`.
+ * The events that the supervisor publishes. They are numbered without gaps; `Skipped` reports those that a reader missed.
  *
  * @since 0.1.0
  */
@@ -12,7 +12,7 @@ import { ServerStatus } from "./ServerStatus.js"
 
 const event = <Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({
-    /** Number of the event, from 1; of `Skipped`, the last number that is missing. */
+    /** The number of the event, from 1. For `Skipped`, the last number that is missing. */
     seq: Schema.Finite,
     /** Epoch milliseconds. */
     at: Schema.Finite,
@@ -30,7 +30,8 @@ const ofServer = { server: Schema.String }
 export const StatusChanged = event("StatusChanged", { ...ofServer, from: ServerStatus, to: ServerStatus })
 
 /**
- * Tools, resources or prompts came or went. `added` and `removed` hold public tool names, URIs or prompt names.
+ * Tools, resources or prompts were added, removed or changed. `added` and `removed` contain public tool names, URIs or prompt
+ * names.
  *
  * @since 0.1.0
  * @category events
@@ -62,7 +63,7 @@ export const ServerAdded = event("ServerAdded", ofServer)
 export const ServerRemoved = event("ServerRemoved", ofServer)
 
 /**
- * How the replacement of a connected server by its new config goes; absent details mean that it is over.
+ * The progress of replacing a connected server after a config change. Without details, the replacement has ended.
  *
  * @since 0.1.0
  * @category events
@@ -75,8 +76,8 @@ export const Replacement = event("Replacement", {
 })
 
 /**
- * A call came to its end: `outcome` is `ok`, `error` (the tool's own report), the `_tag` of the error, `interrupted`, or
- * `fault` for what nobody foresaw.
+ * A call ended. `outcome` is `ok`, `error` (reported by the tool), the `_tag` of the error, `interrupted`, or `fault` for a
+ * defect.
  *
  * @since 0.1.0
  * @category events
@@ -101,7 +102,7 @@ export const Diagnostic = event("Diagnostic", { diagnostic: DiagnosticData })
 export const ConfigApplied = event("ConfigApplied", { plan: Plan })
 
 /**
- * A new configuration is unusable; the last good one keeps running.
+ * A new config is invalid; the last valid one stays in effect.
  *
  * @since 0.1.0
  * @category events
@@ -118,7 +119,7 @@ export const Auth = event("Auth", {
 })
 
 /**
- * A reader was too slow, or asked for what is no longer kept: these numbers are missing.
+ * Events are missing: the reader was too slow, or asked for events that are no longer kept.
  *
  * @since 0.1.0
  * @category events
@@ -159,7 +160,7 @@ export type ServerEvent = typeof ServerEvent.Type
 export type EventOf<Type extends ServerEvent["type"]> = Extract<ServerEvent, { readonly type: Type }>
 
 /**
- * Chooses the events of one type: `Stream.filter(ServerEvent.is("StatusChanged"))`.
+ * A guard for events of one type: `Stream.filter(ServerEvent.is("StatusChanged"))`.
  *
  * @since 0.1.0
  * @category guards

@@ -1,5 +1,5 @@
 /**
- * What a server may be called. Names are shown in terminals, typed in commands, put into addresses and before the names of tools.
+ * Checks server names. They are shown in terminals, typed in commands, and used in URLs and in public tool names.
  */
 import { hasHidden } from "../internal/hiddenCharacters.js"
 import type { Issue } from "../Issue.js"
@@ -8,21 +8,21 @@ const maxLength = 128
 
 const expected = `a server name: one line of at most ${maxLength} characters, without space around it`
 
-/** What is wrong with a name that somebody gives to a server. */
+/** The issues of a new server name: those of `impossible`, and those that make a name impractical. */
 export const issues = (name: string): ReadonlyArray<Issue> => {
   const found = impossible(name) ?? unwise(name)
   return found === undefined ? [] : [{ path: [], expected, found }]
 }
 
-/** Why no server can be called that, wherever it is declared. */
+/** Why a name is rejected everywhere, also in existing files. Undefined if it is allowed. */
 export const impossible = (name: string): string | undefined => {
   if (name.trim() === "") return "an empty name"
   if (isStep(name)) return "a name that means a directory"
-  // it means something else in every program that reads it as a key
+  // many programs treat this key specially
   return name === "__proto__" ? "a name that is not to be used" : undefined
 }
 
-/** Every address that holds such a name is another one, however it is written. */
+/** Whether a name is a dot segment: URL parsers remove it from every path, also if it is encoded. */
 export const isStep = (name: string): boolean => name === "." || name === ".."
 
 const unwise = (name: string): string | undefined => {

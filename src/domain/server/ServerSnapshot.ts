@@ -1,5 +1,5 @@
 /**
- * Everything there is to say about one server at one moment.
+ * A snapshot of one server: its status, connection, counts and warnings.
  *
  * @since 0.1.0
  */
@@ -34,7 +34,7 @@ export const ServerSnapshot = Schema.Struct({
   transport: Schema.optional(Transport),
   /** Number of the newest attempt to connect; 0 before the first. */
   generation: Schema.Finite,
-  /** How often it was restarted without anybody asking for it. */
+  /** How often the supervisor restarted it automatically. */
   restarts: Schema.Finite,
   /** The process of a local server, while it is connected. */
   pid: Schema.optional(Schema.Finite),

@@ -1,6 +1,5 @@
 /**
- * What can be said of a server at any moment. Statuses are plain objects that `status` tells apart; instants are epoch
- * milliseconds.
+ * The public status of a server. Statuses are plain objects, distinguished by `status`; times are epoch milliseconds.
  *
  * @since 0.1.0
  */

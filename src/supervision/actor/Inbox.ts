@@ -1,6 +1,6 @@
 /**
- * What happened to a server and was not dealt with yet. Whoever waits for something to be dealt with does not wait in vain:
- * the end of the inbox is an answer, too.
+ * The queue of messages that a server's actor has not handled yet. `tell` always returns: when the message was handled,
+ * or when the inbox was closed.
  */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -10,58 +10,61 @@ import type { Definition } from "../servers/Definition.js"
 
 type Unstamped<Event> = Event extends unknown ? Omit<Event, "at" | "random"> : never
 
-/** An event of the lifecycle. Time and randomness are added when it is dealt with. */
+/** An event of the lifecycle. Time and randomness are added when it is handled. */
 export type Event = Unstamped<Lifecycle.Event>
 
-/** An event, a new definition, or both, which then count as one. Neither is a reason to look again. */
+/**
+ * An event, a new definition, or both, handled in one step. A message with neither makes the actor check its state
+ * again.
+ */
 export interface Message {
   readonly event?: Event | undefined
   readonly definition?: Definition | undefined
-  /** With a new definition: its lists as they were kept from an earlier run. */
-  readonly kept?: Listings | undefined
+  /** With a new definition: the listings stored in an earlier run. */
+  readonly cachedListings?: Listings | undefined
 }
 
-interface Entry extends Message {
-  readonly done?: (() => void) | undefined
+interface QueuedMessage extends Message {
+  readonly onHandled?: (() => void) | undefined
 }
 
 export interface Inbox {
   readonly send: (message: Message) => void
-  /** Sends, and waits until that has been dealt with. */
+  /** Sends a message, and returns when it was handled or the inbox was closed. */
   readonly tell: (message: Message) => Effect.Effect<void>
-  /** Deals with the next message, as soon as there is one. */
+  /** Takes the next message, waiting if there is none, and handles it. */
   readonly next: <E, R>(handle: (message: Message) => Effect.Effect<void, E, R>) => Effect.Effect<void, E, R>
-  /** Nothing is dealt with any more. */
+  /** Closes the inbox. Later messages are dropped. */
   readonly end: () => void
 }
 
-export const make: Effect.Effect<Inbox> = Effect.map(Queue.unbounded<Entry>(), (queue) => {
-  const waiting = new Set<() => void>()
-  let ended = false
+export const make: Effect.Effect<Inbox> = Effect.map(Queue.unbounded<QueuedMessage>(), (queue) => {
+  const pendingTells = new Set<() => void>()
+  let isEnded = false
   return {
     send: (message) => {
-      if (!ended) queue.unsafeOffer(message)
+      if (!isEnded) queue.unsafeOffer(message)
     },
     tell: (message) =>
       Effect.async<void>((resume) => {
-        if (ended) return resume(Effect.void)
-        const done = () => {
-          waiting.delete(done)
+        if (isEnded) return resume(Effect.void)
+        const resolve = () => {
+          pendingTells.delete(resolve)
           resume(Effect.void)
         }
-        waiting.add(done)
-        queue.unsafeOffer({ ...message, done })
+        pendingTells.add(resolve)
+        queue.unsafeOffer({ ...message, onHandled: resolve })
       }),
     next: (handle) =>
       Effect.flatMap(Queue.take(queue), (entry) =>
         Effect.ensuring(
           handle(entry),
-          Effect.sync(() => entry.done?.())
+          Effect.sync(() => entry.onHandled?.())
         )
       ),
     end: () => {
-      ended = true
-      for (const done of waiting) done()
+      isEnded = true
+      for (const resolve of pendingTells) resolve()
     }
   }
 })

@@ -1,5 +1,5 @@
 /**
- * One connection of a server, from the moment it is usable: what it lists, who uses it, and whether it still may be used.
+ * A link from the moment it is usable: its listings, its use, and whether it still accepts requests.
  */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -22,47 +22,47 @@ import { reasonOf, scrubbed } from "../faults.js"
 export interface Link {
   readonly server: string
   readonly generation: number
-  /** What it was opened for. */
+  /** The config that the link was opened for. */
   readonly config: ServerConfig
-  /** What it was opened with: there may be headers that were asked for. */
-  readonly dialled: ServerConfig
+  /** The config that the link was opened with. It may contain additional headers from the `headers` option. */
+  readonly dialedConfig: ServerConfig
   readonly session: Session
-  /** What the server says of itself, without its secrets. */
+  /** The server info and instructions, without secrets. */
   readonly introduction: Introduction
-  /** Of everything that is done for this connection. */
+  /** The scope of all fibers that work for this link. */
   readonly scope: Scope.Scope
   /** Monotonic milliseconds. */
   readonly now: () => number
 
   listings: Catalog.Listings
   readonly lists: Map<Protocol.ListKind, ListState>
-  /** Done when something new is known about one of them. */
-  learned: Deferred.Deferred<void>
+  /** Completed, and replaced by a new one, when one of the lists is updated. */
+  listsChanged: Deferred.Deferred<void>
 
-  /** Requests that wait for their answer. */
+  /** Requests in progress. */
   calls: number
-  /** Readers of resource updates. */
+  /** Open resource subscriptions. */
   subscriptions: number
   /** Lists being fetched. */
   fetching: number
-  /** When somebody used it last. */
+  /** When a request or subscription last used the link. */
   usedAt: number
-  /** When the server last gave a sign of life. */
+  /** When the server last responded. */
   heardAt: number
 
-  /** Done when it takes no more requests. */
-  readonly retired: Deferred.Deferred<void>
+  /** Completed when the link stops accepting requests. */
+  readonly retirement: Deferred.Deferred<void>
   isRetired: boolean
-  /** Told when the last request of a retired link has ended. */
+  /** Called when the last request of a retired link has ended. */
   onDrained: (() => void) | undefined
-  /** Done when it is found to be of no more use. */
-  readonly condemned: Deferred.Deferred<ConnectionError>
-  isCondemned: boolean
-  /** Done when it has been asked for a sign of life; absent while it is not. */
+  /** Completed when the link is found to be lost. */
+  readonly loss: Deferred.Deferred<ConnectionError>
+  isLost: boolean
+  /** Completed when the running health check ends; absent while none runs. */
   probing: Deferred.Deferred<void> | undefined
 }
 
-/** What is known about one of its lists. */
+/** The state of one list. */
 export interface ListState {
   readonly diagnostics: ReadonlyArray<Diagnostic>
   readonly fetchedAt: number
@@ -78,44 +78,44 @@ export const make = (options: {
   readonly session: Session
   readonly scope: Scope.Scope
   readonly now: () => number
-  readonly found: ReadonlyArray<FetchedList>
+  readonly lists: ReadonlyArray<FetchedList>
 }): Link => {
-  const { config, dialled, found, generation, now, scope, server, session } = options
+  const { config, dialled, generation, lists, now, scope, server, session } = options
   const link: Link = {
     server,
     generation,
     config,
-    dialled,
+    dialedConfig: dialled,
     session,
     introduction: introductionOf(dialled, session.info),
     scope,
     now,
     listings: Catalog.noListings,
     lists: new Map(),
-    learned: Deferred.unsafeMake(FiberId.none),
+    listsChanged: Deferred.unsafeMake(FiberId.none),
     calls: 0,
     subscriptions: 0,
     fetching: 0,
     usedAt: now(),
     heardAt: now(),
-    retired: Deferred.unsafeMake(FiberId.none),
+    retirement: Deferred.unsafeMake(FiberId.none),
     isRetired: false,
     onDrained: undefined,
-    condemned: Deferred.unsafeMake(FiberId.none),
-    isCondemned: false,
+    loss: Deferred.unsafeMake(FiberId.none),
+    isLost: false,
     probing: undefined
   }
-  for (const each of found) learn(link, each)
+  for (const list of lists) setList(link, list)
   return link
 }
 
-/** Takes over what a server said about one of its lists. What it could not tell stays as it was. */
-export const learn = (link: Link, { diagnostics, isStale, kind, listings, ttl }: FetchedList): void => {
+/** Stores a fetched list. Kinds that the fetch does not contain keep their entries. */
+export const setList = (link: Link, { diagnostics, isStale, kind, listings, ttl }: FetchedList): void => {
   link.listings = Catalog.retain(link.listings, { ...link.listings, ...listings })
-  const hidden = diagnostics.length === 0 ? diagnostics : diagnostics.map(scrubbed(link.dialled))
-  link.lists.set(kind, { diagnostics: hidden, fetchedAt: link.now(), ttl, isStale })
-  Deferred.unsafeDone(link.learned, Effect.void)
-  link.learned = Deferred.unsafeMake(FiberId.none)
+  const scrubbedDiagnostics = diagnostics.length === 0 ? diagnostics : diagnostics.map(scrubbed(link.dialedConfig))
+  link.lists.set(kind, { diagnostics: scrubbedDiagnostics, fetchedAt: link.now(), ttl, isStale })
+  Deferred.unsafeDone(link.listsChanged, Effect.void)
+  link.listsChanged = Deferred.unsafeMake(FiberId.none)
 }
 
 export const diagnostics = (link: Link): ReadonlyArray<Diagnostic> =>
@@ -132,7 +132,7 @@ const introductionOf = (config: ServerConfig, { instructions, serverInfo }: Info
   })
 }
 
-/** What the status tells of it. */
+/** The link details for the server's status. */
 export const info = (link: Link, push: Protocol.Push): Lifecycle.LinkInfo => {
   const { era, protocolVersion, transport } = link.session.info
   const { prompts, resources, tools } = link.listings
@@ -148,43 +148,45 @@ export const info = (link: Link, push: Protocol.Push): Lifecycle.LinkInfo => {
   }
 }
 
-/** Whether somebody would miss it. */
+/** Whether calls, subscriptions or fetches are in progress. */
 export const isBusy = (link: Link): boolean => link.calls > 0 || link.subscriptions > 0 || link.fetching > 0
 
-/** Takes no more requests, and says when the last one has ended. */
+/** Stops accepting requests, and calls `onDrained` when the last one has ended. */
 export const retire = (link: Link, onDrained: () => void): void => {
   link.isRetired = true
   link.onDrained = onDrained
-  Deferred.unsafeDone(link.retired, Effect.void)
+  Deferred.unsafeDone(link.retirement, Effect.void)
   if (link.calls === 0) onDrained()
 }
 
-export const condemn = (link: Link, reason: ConnectionError): void => {
-  link.isCondemned = true
-  Deferred.unsafeDone(link.condemned, Effect.succeed(reason))
+export const markLost = (link: Link, reason: ConnectionError): void => {
+  link.isLost = true
+  Deferred.unsafeDone(link.loss, Effect.succeed(reason))
 }
 
-/** Something that is done for the connection. A fault of it is the end of the connection, not a connection half alive. */
-export const guarded = <R>(link: Link, effect: Effect.Effect<void, never, R>): Effect.Effect<void, never, R> =>
+/**
+ * Runs work for the link. A fault in it marks the whole link as lost, because the link would be only partly working.
+ */
+export const loseOnFault = <R>(link: Link, effect: Effect.Effect<void, never, R>): Effect.Effect<void, never, R> =>
   Effect.catchAllCause(effect, (cause) =>
     Cause.isInterruptedOnly(cause)
       ? Effect.failCause(cause)
-      : Effect.sync(() => condemn(link, reasonOf(link.server, link.dialled, cause)))
+      : Effect.sync(() => markLost(link, reasonOf(link.server, link.dialedConfig, cause)))
   )
 
-/** Does it beside everything else, as long as the connection lasts. */
-export const work = <R>(link: Link, effect: Effect.Effect<void, never, R>): Effect.Effect<void, never, R> =>
-  Effect.asVoid(Effect.forkIn(guarded(link, effect), link.scope))
+/** Forks work that runs until the link closes. */
+export const forkWork = <R>(link: Link, effect: Effect.Effect<void, never, R>): Effect.Effect<void, never, R> =>
+  Effect.asVoid(Effect.forkIn(loseOnFault(link, effect), link.scope))
 
-/** A request begins. Until it ends, the link is neither put to rest nor drained. */
-export const enter = (link: Link): void => {
+/** Counts a request as started. Until it ends, the link is neither stopped as idle nor drained. */
+export const beginRequest = (link: Link): void => {
   link.calls += 1
 }
 
-/** A request has ended, with an answer or without. */
-export const leave = (link: Link, answered: boolean): void => {
+/** Counts a request as ended, with a response or without. */
+export const endRequest = (link: Link, isAnswered: boolean): void => {
   link.calls -= 1
   link.usedAt = link.now()
-  if (answered) link.heardAt = link.usedAt
+  if (isAnswered) link.heardAt = link.usedAt
   if (link.calls === 0) link.onDrained?.()
 }

@@ -1,32 +1,32 @@
 /**
- * Fetches a list again when it has changed. However often it changes meanwhile, that is one more time afterwards; and a server
- * that changes it all the time is asked more and more seldom.
+ * Fetches a list again when it has changed. Any number of changes during a fetch cause one more fetch. If a list
+ * changes continuously, the pause between fetches grows.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Protocol from "../../domain/catalog/Protocol.js"
-import { type FetchedList, fetchList, missing } from "./fetchLists.js"
+import { type FetchedList, fetchList, missingList } from "./fetchLists.js"
 import * as Link from "./Link.js"
 
 export interface Refresher {
   readonly refresh: (kind: Protocol.ListKind) => Effect.Effect<void>
 }
 
-/** The pause after a list was fetched, before it is fetched again; it doubles as long as there is always a reason to. */
+/** The pause after a fetch. It doubles as long as each fetch is followed by another change or a failure. */
 const firstPause = Duration.millis(250)
 const longestPause = Duration.seconds(30)
 
 export const make = (
   link: Link.Link,
-  /** Told after each time. */
-  onFound: (found: FetchedList) => void
+  /** Called after each fetch, successful or not. */
+  onFetched: (list: FetchedList) => void
 ): Refresher => {
-  const wanted = new Set<Protocol.ListKind>()
+  const requested = new Set<Protocol.ListKind>()
   const running = new Set<Protocol.ListKind>()
 
   const fetch = (kind: Protocol.ListKind): Effect.Effect<void> =>
     Effect.suspend(() => {
-      wanted.delete(kind)
+      requested.delete(kind)
       link.fetching += 1
       return fetchList(link.session, kind)
     }).pipe(
@@ -36,17 +36,17 @@ export const make = (
         })
       ),
       Effect.match({
-        onSuccess: (found) => {
+        onSuccess: (list) => {
           link.heardAt = link.now()
-          Link.learn(link, found)
-          onFound(found)
+          Link.setList(link, list)
+          onFetched(list)
         },
         onFailure: (error) => {
-          const found = missing(kind, error.message)
-          Link.learn(link, found)
-          onFound(found)
-          // as long as the connection lasts: with its end this ends, and the next one begins with all lists
-          wanted.add(kind)
+          const list = missingList(kind, error.message)
+          Link.setList(link, list)
+          onFetched(list)
+          // Retried until the link closes. The next link starts by fetching all lists.
+          requested.add(kind)
         }
       })
     )
@@ -55,18 +55,18 @@ export const make = (
     fetch(kind).pipe(
       Effect.zipRight(Effect.sleep(pause)),
       Effect.flatMap(() =>
-        wanted.has(kind) ? run(kind, Duration.min(longestPause, Duration.times(pause, 2))) : Effect.void
+        requested.has(kind) ? run(kind, Duration.min(longestPause, Duration.times(pause, 2))) : Effect.void
       )
     )
 
   return {
     refresh: (kind) =>
       Effect.suspend(() => {
-        wanted.add(kind)
+        requested.add(kind)
         if (running.has(kind)) return Effect.void
         running.add(kind)
-        const done = Effect.sync(() => running.delete(kind))
-        return Link.work(link, Effect.ensuring(run(kind, firstPause), done))
+        const unmark = Effect.sync(() => running.delete(kind))
+        return Link.forkWork(link, Effect.ensuring(run(kind, firstPause), unmark))
       })
   }
 }

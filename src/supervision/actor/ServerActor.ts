@@ -1,6 +1,6 @@
 /**
- * The life of one server. Everything that happens to it comes into one inbox; one loop takes it out, lets the lifecycle
- * decide, writes down the new state, and starts what is to be done. It never waits for any of that.
+ * Runs one server. All its messages arrive in one inbox; one loop passes them to the lifecycle, writes the new state
+ * and starts the resulting actions. The loop never waits for an action.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -32,59 +32,62 @@ import * as ReplayLog from "../../system/stream/ReplayLog.js"
 export interface ServerActor {
   readonly name: string
   readonly definition: () => Definition
-  /** Ends when nothing of the server is left. */
+  /** Ends when all links of the removed server are released. */
   readonly state: StateCell.StateCell<Lifecycle.State>
   readonly gate: CallQueue.CallQueue
   readonly metrics: Metrics.ServerMetrics
   readonly logs: ReplayLog.ReplayLog<Protocol.LogLine>
-  /** The connection that takes requests, if there is one. */
+  /** The routed link, if there is one. */
   readonly link: () => Link.Link | undefined
-  /** What it listed last. */
+  /** The last listings of the server. */
   readonly known: () => Catalog.Listings | undefined
-  /** The same, as far as it is shown: nothing of a server that is gone for longer than a moment. */
+  /** The listings for the catalog. `undefined` if the server was unavailable for longer than the grace period. */
   readonly source: () => Catalog.Source | undefined
   readonly diagnostics: () => ReadonlyArray<Diagnostic>
-  /** Something to show among the diagnostics, as long as the connection lasts. */
+  /** Adds a diagnostic that is shown until another link is routed. */
   readonly diagnose: (diagnostic: Diagnostic) => void
   readonly send: (event: Inbox.Event) => void
-  /** Somebody wants to use it: a server at rest is started. */
+  /** Starts an idle server. Does nothing in any other state. */
   readonly demand: () => void
-  /** What `pick` makes of the first state, now or later, of which it makes something. Fails if the server is removed before. */
+  /**
+   * Returns the first result of `pick` that is not `undefined`, for the current or a later state. Fails if the server
+   * is removed before.
+   */
   readonly until: <A>(pick: (state: Lifecycle.State) => A | undefined) => Effect.Effect<A, "ended">
-  /** Sends, and waits until that has been dealt with. */
+  /** Sends a message and returns when it was handled or the inbox was closed. */
   readonly tell: (message: Inbox.Message) => Effect.Effect<void>
-  /** A request on this connection went wrong: looks whether anybody is there, and returns at once. */
+  /** Starts a health check of the link after a failed request, and returns at once. */
   readonly suspect: (link: Link.Link) => Effect.Effect<void>
-  /** The same, and waits for what comes of it: whether the connection is over. */
+  /** Runs a health check of the link and returns whether the link is lost. */
   readonly isOver: (link: Link.Link) => Effect.Effect<boolean>
-  /** The life itself. It ends when the server was removed and nothing of it is left. */
+  /** Runs the server. Returns when the server was removed and all its links are released. */
   readonly run: Effect.Effect<void>
 }
 
-/** Tools of a server that went away stay listed for this long while it is being connected again. */
+/** Tools of a lost server stay listed for this long while it reconnects. */
 const grace = 30_000
 
-/** How many lines of its log are kept. */
+/** Number of log lines in the replay log. Beyond that, the oldest is dropped. */
 const keptLines = 1000
 
-/** How many calls wait for their turn. */
+/** Number of calls that may wait for their turn. Further calls fail with `Overloaded`. */
 const maxQueued = 1000
 
-/** After a fault in the loop of a server. */
+/** The pause after a fault in the loop of a server. */
 const faultPause = "1 second"
 
-/** How much is kept of what was noticed while it was used. */
+/** Number of diagnostics reported at run time. Further ones are dropped. */
 const maxRemarks = 100
 
 export const make = (
   context: SupervisorContext,
   options: {
     readonly definition: Definition
-    /** Its lists as they were kept from an earlier run. */
+    /** The listings stored in an earlier run. */
     readonly kept?: Catalog.Listings | undefined
-    /** Ends when a connection may be opened: what had the name before must be gone. */
+    /** Returns when a link may be opened: removed servers of the same name must be released. */
     readonly ready?: Effect.Effect<void> | undefined
-    /** Told when its state, its lists or its diagnostics change. */
+    /** Called when state, listings or diagnostics change. */
     readonly onChange: (actor: ServerActor) => void
   }
 ): Effect.Effect<ServerActor> =>
@@ -99,12 +102,12 @@ export const make = (
     const logs = ReplayLog.make<Protocol.LogLine>({ capacity: keptLines })
     const gate = CallQueue.make(definition.config?.concurrency ?? 1, maxQueued)
     const roots = StateCell.make(rootsOf(context, definition))
-    /** Usable connections by generation. The one that is routed takes requests. */
+    /** Open links by generation. The routed one takes requests. */
     const live = new Map<number, LiveLink>()
     const remarks = new Map<string, Diagnostic>()
-    /** Whether somebody has already said that it is wanted, since it is at rest. */
+    /** Whether `Demanded` was already sent for the current phase. */
     let isDemanded = false
-    /** Whether it went away a moment ago. */
+    /** Whether the server became unavailable within the grace period. */
     let inGrace = false
 
     const send = (event: Inbox.Event) => inbox.send({ event })
@@ -128,17 +131,17 @@ export const make = (
       onDiagnostic: (diagnostic) => actor.diagnose(diagnostic)
     }
 
-    const adopt = ({ definition: next, event, kept }: Inbox.Message) => {
+    const adopt = ({ definition: next, event, cachedListings: kept }: Inbox.Message) => {
       if (next === undefined) return
       const change = event?._tag === "ConfigChanged" ? event.change : "settings"
-      // what another server listed, or would have, says nothing about this one
+      // The listings of another server, or of another config, say nothing about this one.
       if (change === "identity" || (change === "link" && routed() === undefined)) known = kept
       definition = next
       gate.resize(next.config?.concurrency ?? 1)
       roots.set(rootsOf(context, next))
     }
 
-    /** The one place where the state is written. */
+    /** The only function that writes the state. */
     const write = (next: Lifecycle.State) => {
       const before = state.get()
       if (next !== before) state.set(next)
@@ -150,17 +153,17 @@ export const make = (
         known = link.listings
       }
       if (isUp(before) && !isUp(next)) inGrace = true
-      // who was not expected back does not come back unseen
+      // A server that is not reconnecting has no grace period.
       if (isUp(next) || !isExpected(next)) inGrace = false
       if (next.restarts > before.restarts) metrics.restarted()
       metrics.isAt(Lifecycle.status(next).status)
       options.onChange(actor)
     }
 
-    /** Until the server is removed, or a fault of ours ends it. Whatever it starts ends with it. */
+    /** Runs the server until it is removed or a fault occurs. Everything it starts ends with its scope. */
     const serveUntilFault = (fault?: Failure.Failure): Effect.Effect<void, never, Scope.Scope> =>
       Effect.gen(function* () {
-        // released in the opposite order: servers are told to end before anything else is waited for
+        // Released in reverse order: links are closed before anything else is awaited.
         const saving = yield* FiberHandle.make<void>()
         const timers = yield* FiberMap.make<number | "grace">()
         const links = yield* FiberMap.make<number>()
@@ -221,7 +224,7 @@ export const make = (
           }
         }
 
-        /** Keeps what is listed for the next run. */
+        /** Stores the listings for the next run. */
         const save = Effect.suspend(() => {
           const link = routed()?.link
           if (link === undefined || link.listings === saved) return Effect.void
@@ -242,11 +245,11 @@ export const make = (
             write(step.state)
             yield* Effect.forEach(step.actions, start, { discard: true })
             if (isUp(before) && inGrace) watchGrace()
-            if (message.definition !== undefined) yield* routed()?.tend ?? Effect.void
+            if (message.definition !== undefined) yield* routed()?.restartUpkeep ?? Effect.void
             yield* save
           })
 
-        /** All connections are gone: the lifecycle learns it as if they had ended by themselves. */
+        /** Marks all links as lost after a fault, so that the lifecycle reconnects. */
         const mourn = (failure: Failure.Failure) =>
           Effect.forEach(generationsOf(state.get()), (generation) => {
             const lost: Lifecycle.Event = { _tag: "Lost", generation, failure, at: now(), random: 0 }
@@ -258,7 +261,7 @@ export const make = (
         if (fault === undefined) yield* Effect.forEach(beginning.actions, start, { discard: true })
         else {
           const mourned = yield* Effect.exit(Effect.suspend(() => mourn(fault)))
-          // a fault that comes again and again must not keep everybody busy
+          // Limits the rate of repeated faults.
           yield* Effect.sleep(faultPause)
           yield* mourned
           for (const generation of generationsOf(state.get())) send({ _tag: "Released", generation })
@@ -268,7 +271,7 @@ export const make = (
         while (!Lifecycle.isFinished(state.get())) yield* inbox.next(handle)
       })
 
-    /** A fault of ours costs this server its connections, and nobody else anything. */
+    /** A fault closes the links of this server; other servers are not affected. */
     const contained = (fault?: Failure.Failure): Effect.Effect<void> =>
       Effect.catchAllCause(Effect.scoped(serveUntilFault(fault)), (cause) => {
         if (Cause.isInterruptedOnly(cause)) return Effect.failCause(cause)
@@ -277,7 +280,7 @@ export const make = (
         const message = `a fault of the supervisor was contained, please report it: ${detail}`
         return Effect.sync(() => actor.diagnose({ severity: "error", code: "internal_fault", message })).pipe(
           Effect.zipRight(ServerLogs.fault(name, config, cause)),
-          // to tell it is worth no second fault
+          // A fault while reporting must not prevent the restart.
           Effect.exit,
           Effect.zipRight(contained(Failure.fromError(new UnexpectedFailure({ server: name, detail }))))
         )
@@ -320,12 +323,12 @@ export const make = (
           (found) => found
         ),
       tell: inbox.tell,
-      suspect: (link) => live.get(link.generation)?.suspect ?? Effect.void,
-      isOver: (link) => live.get(link.generation)?.isOver ?? Effect.succeed(true),
+      suspect: (link) => live.get(link.generation)?.startHealthCheck ?? Effect.void,
+      isOver: (link) => live.get(link.generation)?.checkLost ?? Effect.succeed(true),
       run: Effect.ensuring(
         Effect.suspend(() => {
           metrics.isAt(Lifecycle.status(state.get()).status)
-          // whoever starts many does not wait until each has begun to connect
+          // The caller starts many actors: each yields before its first attempt.
           return Effect.zipRight(Effect.yieldNow(), contained())
         }),
         Effect.sync(() => {
@@ -344,10 +347,10 @@ const noPatterns = {}
 
 const isNews = ({ _tag }: Lifecycle.Action): boolean => _tag === "PublishStatus" || _tag === "PublishReplacement"
 
-/** Connected, or at rest and to be had at any time. */
+/** Whether the server is connected, or idle and can be started at any time. */
 const isUp = ({ phase }: Lifecycle.State): boolean => phase._tag === "Serving" || phase._tag === "Resting"
 
-/** Whether it is on its way back without anybody having to do something. */
+/** Whether the server reconnects without a command. */
 const isExpected = (state: Lifecycle.State): boolean => {
   const pursuit = Lifecycle.pursuit(state)?._tag
   return pursuit === "Pending" || pursuit === "Opening" || pursuit === "Backoff"

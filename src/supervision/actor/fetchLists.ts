@@ -1,5 +1,5 @@
 /**
- * Asks a server for its lists: all of them when it was just connected, one of them when it has changed.
+ * Fetches the lists of a server: all of them after a connect, one of them after a change.
  */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -13,14 +13,14 @@ import { renderAll } from "../../domain/Issue.js"
 import type { Listing } from "../../domain/catalog/Listing.js"
 import * as Protocol from "../../domain/catalog/Protocol.js"
 
-/** What a server said about one kind of list. */
+/** The result of fetching one kind of list. */
 export interface FetchedList {
   readonly kind: Protocol.ListKind
   readonly listings: Partial<Listings>
   readonly diagnostics: ReadonlyArray<Diagnostic>
-  /** Milliseconds for which it stays true, if the server said so. */
+  /** Milliseconds until the list expires, if the server said so. */
   readonly ttl: number | undefined
-  /** Whether it has to be asked again, because it could not tell. */
+  /** Whether the fetch failed and must be retried. */
   readonly isStale: boolean
 }
 
@@ -30,57 +30,66 @@ export const kinds = Protocol.ListKind.literals
 export const fetchList = (session: Session, kind: Protocol.ListKind): Effect.Effect<FetchedList, RequestError> => {
   switch (kind) {
     case "tools":
-      return Effect.map(unlessUnknown(session.listTools), (tools) => found(kind, { tools: tools.items }, [tools]))
+      return Effect.map(orEmptyIfUnsupported(session.listTools), (tools) =>
+        toFetchedList(kind, { tools: tools.items }, [tools])
+      )
     case "resources":
       return Effect.map(
-        Effect.all([unlessUnknown(session.listResources), unlessUnknown(session.listResourceTemplates)], {
+        Effect.all([orEmptyIfUnsupported(session.listResources), orEmptyIfUnsupported(session.listResourceTemplates)], {
           concurrency: 2
         }),
         ([resources, templates]) =>
-          found(kind, { resources: resources.items, resourceTemplates: templates.items }, [resources, templates])
+          toFetchedList(kind, { resources: resources.items, resourceTemplates: templates.items }, [
+            resources,
+            templates
+          ])
       )
     case "prompts":
-      return Effect.map(unlessUnknown(session.listPrompts), (prompts) =>
-        found(kind, { prompts: prompts.items }, [prompts])
+      return Effect.map(orEmptyIfUnsupported(session.listPrompts), (prompts) =>
+        toFetchedList(kind, { prompts: prompts.items }, [prompts])
       )
   }
 }
 
 /**
- * Fetches all lists. A server that cannot tell its tools is not usable. One that cannot tell the rest is, and is asked again
- * later.
+ * Fetches all lists. A server whose tools cannot be listed is not usable. If another list fails, the server is usable
+ * and the list is fetched again later.
  */
 export const fetchLists = (session: Session): Effect.Effect<ReadonlyArray<FetchedList>, RequestError> =>
   Effect.forEach(
     kinds,
     (kind) => {
-      const patient = Effect.retry(fetchList(session, kind), { while: isPassing, schedule: shortly })
-      if (kind === "tools") return patient
-      return Effect.catchIf(patient, isPassing, (error) => Effect.succeed(missing(kind, error.message))).pipe(
+      const fetchWithRetries = Effect.retry(fetchList(session, kind), { while: isListError, schedule: listRetries })
+      if (kind === "tools") return fetchWithRetries
+      return Effect.catchIf(fetchWithRetries, isListError, (error) =>
+        Effect.succeed(missingList(kind, error.message))
+      ).pipe(
         Effect.timeoutTo({
-          duration: patience,
+          duration: optionalListTimeout,
           onSuccess: (found) => found,
-          onTimeout: () => missing(kind, "it takes too long")
+          onTimeout: () => missingList(kind, "it takes too long")
         })
       )
     },
     { concurrency: "unbounded" }
   )
 
-/** A server is not kept from being used for longer than this by a list that is none of its tools. */
-const patience = "5 seconds"
+/** A list other than the tools delays the connect by at most this time. */
+const optionalListTimeout = "5 seconds"
 
-/** A server that stumbles over a list once, often does so only while it starts. */
-const shortly = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(2))
+/** A failing list is retried: many servers fail to list only while they start. */
+const listRetries = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(2))
 
-/** Whether it is about the list only, not about the connection. A list that exceeds a limit would do so again. */
-const isPassing = (error: RequestError): boolean =>
+/** Whether the error concerns only this list, not the connection. A list that exceeds a limit would exceed it again. */
+const isListError = (error: RequestError): boolean =>
   error._tag === "ProtocolError" ||
   (error._tag === "InvalidResult" && error.exceeds === undefined) ||
   error._tag === "RateLimited"
 
-/** A server may announce a list and know nothing of it. */
-const unlessUnknown = <A>(request: Effect.Effect<Listing<A>, RequestError>): Effect.Effect<Listing<A>, RequestError> =>
+/** A server may announce a list and then not implement its method. The list counts as empty, with a warning. */
+const orEmptyIfUnsupported = <A>(
+  request: Effect.Effect<Listing<A>, RequestError>
+): Effect.Effect<Listing<A>, RequestError> =>
   Effect.catchIf(
     request,
     (error) => error._tag === "ProtocolError" && error.code === Protocol.errorCodes.MethodNotFound,
@@ -91,7 +100,7 @@ const unlessUnknown = <A>(request: Effect.Effect<Listing<A>, RequestError>): Eff
       })
   )
 
-const found = (
+const toFetchedList = (
   kind: Protocol.ListKind,
   listings: Partial<Listings>,
   sources: ReadonlyArray<Listing<unknown>>
@@ -106,8 +115,8 @@ const found = (
   }
 }
 
-/** What stands for a list that could not be fetched: what was known of it before stays. */
-export const missing = (kind: Protocol.ListKind, why: string): FetchedList => ({
+/** Stands for a list that could not be fetched. It contains no entries, so the last known ones stay. */
+export const missingList = (kind: Protocol.ListKind, why: string): FetchedList => ({
   kind,
   listings: {},
   diagnostics: [
@@ -121,7 +130,7 @@ export const missing = (kind: Protocol.ListKind, why: string): FetchedList => ({
   isStale: true
 })
 
-/** Why a server that cannot be asked for its tools cannot be connected. */
+/** The connection error for a server whose tools cannot be listed. */
 export const toConnectionError = (server: string, error: RequestError): Errors.ConnectionError => {
   switch (error._tag) {
     case "AuthRequired":

@@ -1,5 +1,5 @@
 /**
- * The life of one connection, from the first attempt until nothing of it is left. What happens to it is told as events of its
+ * Runs one link, from the attempt until it is released. It reports everything that happens to the link as events of its
  * generation.
  */
 import * as Cause from "effect/Cause"
@@ -29,25 +29,25 @@ import { openLink } from "./openLink.js"
 import * as Refresher from "./Refresher.js"
 import { scrubName } from "../scrubName.js"
 
-/** A connection that can be used, and what can be done about it. */
+/** A usable link and the operations on it. */
 export interface LiveLink {
   readonly link: Link.Link
   readonly refresh: (kind: Protocol.ListKind) => Effect.Effect<void>
-  /** Looks after it anew, with the settings there are now. */
-  readonly tend: Effect.Effect<void>
-  /** Looks whether anybody is there. Returns at once. */
-  readonly suspect: Effect.Effect<void>
-  /** The same, and waits for what comes of it. */
-  readonly isOver: Effect.Effect<boolean>
+  /** Restarts the upkeep with the current settings. */
+  readonly restartUpkeep: Effect.Effect<void>
+  /** Starts a health check in the background. */
+  readonly startHealthCheck: Effect.Effect<void>
+  /** Runs a health check and returns whether the link is lost. */
+  readonly checkLost: Effect.Effect<boolean>
 }
 
-/** Whose connection it is. */
+/** The actor that owns the link. */
 export interface LinkOwner {
   readonly server: string
   readonly roots: StateCell<ReadonlyArray<string>>
-  /** Ends when a connection may be opened. */
+  /** Completes when a link may be opened. */
   readonly ready: Effect.Effect<void>
-  /** As it is now. */
+  /** The current config. */
   readonly config: () => ServerConfig | undefined
   readonly send: (event: Event) => void
   readonly onLive: (live: LiveLink) => void
@@ -56,10 +56,13 @@ export interface LinkOwner {
   readonly onDiagnostic: (diagnostic: Diagnostic) => void
 }
 
-/** Between what a request notices of a connection's end and the end itself. */
-const closingMoment = "50 millis"
+/**
+ * The time to wait for the link's close after a successful health check: a request may notice the end of the connection
+ * before the session reports it.
+ */
+const closeDelay = "50 millis"
 
-/** No connection takes longer to end, whatever its connector says. */
+/** Time limit for closing a link, whatever the connector does. */
 const closeBudget = "4500 millis"
 
 export const runLink = (
@@ -72,28 +75,29 @@ export const runLink = (
     Effect.gen(function* () {
       const { send, server } = owner
       const scope = yield* Scope.make()
-      let hasBegun = false
-      const life = serve(context, owner, generation, config, () => {
-        hasBegun = true
+      let hasStarted = false
+      const serving = serve(context, owner, generation, config, () => {
+        hasStarted = true
       })
-      const exit = yield* Effect.exit(restore(Effect.zipRight(owner.ready, Scope.extend(life, scope))))
+      const exit = yield* Effect.exit(restore(Effect.zipRight(owner.ready, Scope.extend(serving, scope))))
       if (Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)) {
         send({ _tag: "Lost", generation, failure: Failure.fromError(reasonOf(server, config, exit.cause)) })
       }
-      // thousands may wait for their turn when everything ends
-      if (!hasBegun) return
+      // When the supervisor shuts down, thousands of attempts may still wait for their turn; they have nothing to
+      // close.
+      if (!hasStarted) return
       const closed = yield* withinBudget(closeBudget)(Scope.close(scope, exit))
       if (Option.isNone(closed)) yield* ServerLogs.warning(server, "mcp.server.close_timeout", { generation })
     }).pipe(Effect.ensuring(Effect.sync(() => owner.send({ _tag: "Released", generation }))))
   )
 
-/** Connects, and ends with the reason why the connection is of no more use. */
+/** Opens the link and fails with the reason when it is lost. */
 const serve = (
   context: SupervisorContext,
   owner: LinkOwner,
   generation: number,
   config: ServerConfig,
-  onBegin: () => void
+  onStart: () => void
 ): Effect.Effect<never, ConnectionError, Scope.Scope> =>
   Effect.flatMap(
     openLink(context, {
@@ -101,15 +105,15 @@ const serve = (
       generation,
       config,
       roots: owner.roots,
-      onBegin,
+      onStart,
       onPhase: (phase) => owner.send({ _tag: "PhaseReached", generation, phase }),
       onLog: owner.onLog
     }),
-    (link) => contain(owner.server, () => link.dialled)(keep(context, owner, link))
+    (link) => contain(owner.server, () => link.dialedConfig)(superviseLink(context, owner, link))
   )
 
-/** Makes it known, looks after it, and ends with the reason why it is of no more use. */
-const keep = (
+/** Publishes the link, runs its upkeep, and fails with the reason when it is lost. */
+const superviseLink = (
   context: SupervisorContext,
   owner: LinkOwner,
   link: Link.Link
@@ -118,60 +122,66 @@ const keep = (
     const { send, server } = owner
     const { config, generation } = link
     let push = yield* link.session.push
-    const updated = () => send({ _tag: "LinkUpdated", generation, info: Link.info(link, push) })
+    const sendUpdate = () => send({ _tag: "LinkUpdated", generation, info: Link.info(link, push) })
     const { refresh } = Refresher.make(link, () => {
       owner.onRefresh()
-      updated()
+      sendUpdate()
     })
-    const care = (): LinkUpkeep.LinkUpkeep => ({
+    const upkeep = (): LinkUpkeep.LinkUpkeep => ({
       link,
       config: owner.config() ?? config,
       clock: context.clock,
       refresh,
       onIdle: () => send({ _tag: "Idle", generation })
     })
-    const tending = yield* FiberHandle.make<void>()
-    const tend = Effect.suspend(() =>
-      FiberHandle.run(tending, Link.guarded(link, LinkUpkeep.startUpkeep(care())))
+    const upkeepFiber = yield* FiberHandle.make<void>()
+    const restartUpkeep = Effect.suspend(() =>
+      FiberHandle.run(upkeepFiber, Link.loseOnFault(link, LinkUpkeep.startUpkeep(upkeep())))
     ).pipe(Effect.asVoid)
-    const probe = Effect.suspend(() => LinkUpkeep.probe(care()))
-    const suspect = Link.work(link, probe)
-    const isOver = Effect.raceFirst(
+    const probe = Effect.suspend(() => LinkUpkeep.probe(upkeep()))
+    const startHealthCheck = Link.forkWork(link, probe)
+    const checkLost = Effect.raceFirst(
       Effect.as(link.session.closed, true),
-      // a sign of life may overtake the news of the end
+      // The response to the health check may arrive before the session reports its end.
       probe.pipe(
-        Effect.zipRight(Effect.suspend(() => (link.isCondemned ? Effect.void : Effect.sleep(closingMoment)))),
-        Effect.map(() => link.isCondemned)
+        Effect.zipRight(Effect.suspend(() => (link.isLost ? Effect.void : Effect.sleep(closeDelay)))),
+        Effect.map(() => link.isLost)
       )
     )
 
-    const hear = (note: Notification) => {
-      switch (note._tag) {
+    const handleNotification = (notification: Notification) => {
+      switch (notification._tag) {
         case "ListChanged":
-          return send({ _tag: "ListChanged", generation, list: note.list })
+          return send({ _tag: "ListChanged", generation, list: notification.list })
         case "PushChanged":
-          push = note.push
-          return updated()
+          push = notification.push
+          return sendUpdate()
         case "Dropped":
           return owner.onDiagnostic({
             severity: "warning",
             code: "notification_dropped",
-            message: `a notification was dropped, ${note.reason ?? tooDeep}: ${note.method}`,
-            subject: note.method
+            message: `a notification was dropped, ${notification.reason ?? tooDeep}: ${notification.method}`,
+            subject: notification.method
           })
         case "ResourceUpdated":
-          return context.events.publish({ type: "ResourceUpdated", server, uri: scrubName(link.dialled, note.uri) })
+          return context.events.publish({
+            type: "ResourceUpdated",
+            server,
+            uri: scrubName(link.dialedConfig, notification.uri)
+          })
       }
     }
 
-    owner.onLive({ link, refresh, tend, suspect, isOver })
+    owner.onLive({ link, refresh, restartUpkeep, startHealthCheck, checkLost })
     send({ _tag: "Opened", generation, info: Link.info(link, push) })
-    yield* Link.work(
+    yield* Link.forkWork(
       link,
-      Stream.runForEach(link.session.notifications, (note) => Effect.sync(() => hear(note)))
+      Stream.runForEach(link.session.notifications, (notification) =>
+        Effect.sync(() => handleNotification(notification))
+      )
     )
-    yield* tend
-    return yield* Effect.flatMap(Effect.raceFirst(link.session.closed, Deferred.await(link.condemned)), Effect.fail)
+    yield* restartUpkeep
+    return yield* Effect.flatMap(Effect.raceFirst(link.session.closed, Deferred.await(link.loss)), Effect.fail)
   })
 
 const tooDeep = `it is nested more than ${maxDepth} levels deep`

@@ -1,6 +1,5 @@
 /**
- * What is done for a connection that nobody uses: looks whether the server is still there, fetches lists that have become
- * old, and puts a lazy server to rest.
+ * Maintains an open link: health checks, fetching expired lists, and stopping a lazy server that is idle.
  */
 import type * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -18,75 +17,75 @@ export interface LinkUpkeep {
   readonly config: ServerConfig
   readonly clock: Clock.Clock
   readonly refresh: (kind: Protocol.ListKind) => Effect.Effect<void>
-  /** Told when a lazy server has had nothing to do for as long as its config allows. */
+  /** Called when a lazy server has been idle for as long as its config allows. */
   readonly onIdle: () => void
 }
 
-export const startUpkeep = (care: LinkUpkeep): Effect.Effect<never> =>
-  Effect.all([watchHealth(care), renewLists(care), watchIdleness(care)], {
+export const startUpkeep = (upkeep: LinkUpkeep): Effect.Effect<never> =>
+  Effect.all([watchHealth(upkeep), watchListAges(upkeep), watchIdle(upkeep)], {
     concurrency: "unbounded",
     discard: true
   }).pipe(Effect.zipRight(Effect.never))
 
 // --- health ---------------------------------------------------------------------------------------------------------
 
-/** A wall clock that runs ahead of the monotonic one by more than this has slept. */
+/** If the wall clock gains more than this on the monotonic clock, the machine was asleep. */
 const sleepTolerance = 2000
 
-/** After a sleep, servers are not all asked at the same moment. */
+/** After a sleep, health checks are spread over this time instead of running all at once. */
 const wakeSpread = 2000
 
-const watchHealth = (care: LinkUpkeep): Effect.Effect<void> => {
-  const { config, link } = care
+const watchHealth = (upkeep: LinkUpkeep): Effect.Effect<void> => {
+  const { config, link } = upkeep
   if (config.health === false) return Effect.void
   const { interval } = config.health
   return Effect.gen(function* () {
-    // who was not heard for long is asked at once, but not without a pause again and again
-    let shortest = 0
-    while (!link.isCondemned) {
+    // A link that was silent for a long time is checked at once, but later checks keep a minimum pause.
+    let minPause = 0
+    while (!link.isLost) {
       const { heardAt } = link
-      const awayBefore = awayFor(care)
-      const share = 0.75 + 0.25 * (yield* Random.next)
-      // a request under way has clocks of its own, and a server that is busy with it may not answer anything else
-      const rest = link.calls > 0 ? interval : heardAt + interval * share - link.now()
-      yield* Effect.sleep(Math.max(rest, shortest))
-      shortest = interval / 10
-      const hasSlept = awayFor(care) - awayBefore > sleepTolerance
+      const clockGapBefore = clockGap(upkeep)
+      const jitter = 0.75 + 0.25 * (yield* Random.next)
+      // A request in progress has its own timeouts, and a server that is busy with it may not respond to anything else.
+      const pause = link.calls > 0 ? interval : heardAt + interval * jitter - link.now()
+      yield* Effect.sleep(Math.max(pause, minPause))
+      minPause = interval / 10
+      const hasSlept = clockGap(upkeep) - clockGapBefore > sleepTolerance
       if (hasSlept) yield* Effect.sleep(wakeSpread * (yield* Random.next))
-      if (link.calls === 0 && (hasSlept || link.heardAt === heardAt)) yield* probe(care)
+      if (link.calls === 0 && (hasSlept || link.heardAt === heardAt)) yield* probe(upkeep)
     }
   })
 }
 
-/** How far the wall clock is ahead of the one that stands still while the machine sleeps. */
-const awayFor = ({ clock, link }: LinkUpkeep): number => clock.unsafeCurrentTimeMillis() - link.now()
+/** How far the wall clock is ahead of the monotonic clock, which stops while the machine sleeps. */
+const clockGap = ({ clock, link }: LinkUpkeep): number => clock.unsafeCurrentTimeMillis() - link.now()
 
-/** How long we wait for a sign of life of a server that is not asked for one otherwise. */
+/** Timeout of a health check, in milliseconds, for a server whose config disables regular checks. */
 const probeTimeout = 5000
 
 /**
- * Asks for a sign of life; several who ask at once get the same answer. A connection that gives none is condemned, unless the
- * machine slept meanwhile.
+ * Runs a health check; concurrent callers share one. If it fails, the link is marked lost, unless the machine slept
+ * meanwhile.
  */
-export const probe = (care: LinkUpkeep): Effect.Effect<void> =>
+export const probe = (upkeep: LinkUpkeep): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { link } = care
+    const { link } = upkeep
     if (link.probing !== undefined) return Deferred.await(link.probing)
-    const answered = Deferred.unsafeMake<void>(FiberId.none)
-    link.probing = answered
-    const done = Effect.suspend(() => {
+    const probed = Deferred.unsafeMake<void>(FiberId.none)
+    link.probing = probed
+    const finish = Effect.suspend(() => {
       link.probing = undefined
-      return Deferred.succeed(answered, undefined)
+      return Deferred.succeed(probed, undefined)
     })
-    // whoever asked first may not wait for the answer
-    const asking = Effect.ensuring(Link.guarded(link, ask(care)), done)
-    return Effect.zipRight(Link.work(link, asking), Deferred.await(answered))
+    // Forked into the link's scope: the first caller may be interrupted while others wait for the result.
+    const probing = Effect.ensuring(Link.loseOnFault(link, probeOnce(upkeep)), finish)
+    return Effect.zipRight(Link.forkWork(link, probing), Deferred.await(probed))
   })
 
-const ask = (care: LinkUpkeep): Effect.Effect<void> =>
+const probeOnce = (upkeep: LinkUpkeep): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const { config, link } = care
-    const awayBefore = awayFor(care)
+    const { config, link } = upkeep
+    const clockGapBefore = clockGap(upkeep)
     return Effect.flatMap(
       Effect.either(link.session.probe(config.health === false ? probeTimeout : config.health.timeout)),
       Either.match({
@@ -95,46 +94,48 @@ const ask = (care: LinkUpkeep): Effect.Effect<void> =>
             link.heardAt = link.now()
           }),
         onLeft: (reason) =>
-          awayFor(care) - awayBefore > sleepTolerance ? ask(care) : Effect.sync(() => Link.condemn(link, reason))
+          clockGap(upkeep) - clockGapBefore > sleepTolerance
+            ? probeOnce(upkeep)
+            : Effect.sync(() => Link.markLost(link, reason))
       })
     )
   })
 
 // --- lists ----------------------------------------------------------------------------------------------------------
 
-/** No list is fetched again sooner than this because of its age. */
-const shortestTtl = 1000
+/** A list is not fetched again for its age sooner than this, in milliseconds. */
+const minTtl = 1000
 
-const renewLists = ({ config, link, refresh }: LinkUpkeep): Effect.Effect<void> =>
+const watchListAges = ({ config, link, refresh }: LinkUpkeep): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (const [kind, { isStale }] of link.lists) if (isStale) yield* refresh(kind)
     while (true) {
       const due = [...link.lists].map(([kind, list]) => [kind, dueAt(list, config)] as const)
-      const rest = smallest(due.map(([, at]) => at)) - link.now()
-      if (rest <= 0 && link.fetching === 0) {
+      const pause = smallest(due.map(([, at]) => at)) - link.now()
+      if (pause <= 0 && link.fetching === 0) {
         for (const [kind, at] of due) if (at <= link.now()) yield* refresh(kind)
       }
-      // whether that has made it young again is seen at the next look; and what is new may be older sooner
-      if (rest > 0) yield* Effect.raceFirst(Effect.sleep(rest), Deferred.await(link.learned))
-      else yield* Effect.sleep(shortestTtl)
+      // After a refresh, the next pass reads the new ages. A list that changes meanwhile may expire sooner.
+      if (pause > 0) yield* Effect.raceFirst(Effect.sleep(pause), Deferred.await(link.listsChanged))
+      else yield* Effect.sleep(minTtl)
     }
   })
 
 const dueAt = ({ fetchedAt, ttl }: Link.ListState, { catalogTtl }: ServerConfig): number =>
-  // 0 says that it may change at any time: then it is as good as unsaid
-  fetchedAt + (ttl === undefined || ttl <= 0 ? catalogTtl : Math.max(ttl, shortestTtl))
+  // A TTL of 0 means that the list may change at any time; it is treated like an absent TTL.
+  fetchedAt + (ttl === undefined || ttl <= 0 ? catalogTtl : Math.max(ttl, minTtl))
 
 // --- rest -----------------------------------------------------------------------------------------------------------
 
-const watchIdleness = ({ config, link, onIdle }: LinkUpkeep): Effect.Effect<void> => {
+const watchIdle = ({ config, link, onIdle }: LinkUpkeep): Effect.Effect<void> => {
   const { idleStop } = config
   if (!config.lazy || idleStop === undefined) return Effect.void
   return Effect.gen(function* () {
     while (true) {
-      const rest = link.usedAt + idleStop - link.now()
-      // said again as long as it is true: it may have come at a moment when something else was being done
-      if (rest <= 0 && !Link.isBusy(link)) onIdle()
-      yield* Effect.sleep(rest > 0 ? rest : idleStop)
+      const pause = link.usedAt + idleStop - link.now()
+      // Repeated while it holds: the lifecycle may have ignored an earlier event because of its state at that moment.
+      if (pause <= 0 && !Link.isBusy(link)) onIdle()
+      yield* Effect.sleep(pause > 0 ? pause : idleStop)
     }
   })
 }

@@ -1,5 +1,5 @@
 /**
- * One attempt to connect: from the wait for its turn until the server's lists are there.
+ * Runs one attempt to open a link: waits for its turn, connects and fetches the server's lists.
  */
 import { pathToFileURL } from "node:url"
 import * as Effect from "effect/Effect"
@@ -19,27 +19,27 @@ import { contain } from "../faults.js"
 import { type SupervisorContext, monotonic } from "../SupervisorContext.js"
 import * as Link from "./Link.js"
 
-export interface Attempt {
+export interface LinkAttempt {
   readonly server: string
   readonly generation: number
   readonly config: ServerConfig
   readonly roots: StateCell<ReadonlyArray<string>>
-  /** Told when its turn has come: from then on there may be something to close. */
-  readonly onBegin: () => void
+  /** Called when the attempt's turn has come. From then on there may be resources to close. */
+  readonly onStart: () => void
   readonly onPhase: (phase: AttemptPhase) => void
   readonly onLog: (line: Protocol.LogLine) => void
 }
 
 export const openLink = (
   context: SupervisorContext,
-  attempt: Attempt
+  attempt: LinkAttempt
 ): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
   Effect.suspend(() => {
     const { config, generation, server } = attempt
-    const dial: Dial = { config }
+    const dial: DialState = { config }
     const turns = config._tag === "Local" ? context.spawns : context.dials
     return turns.take(open(context, attempt, dial)).pipe(
-      // before the span ends, which is told why
+      // Contained inside the span, so that the span records the error.
       contain(server, () => dial.config),
       Effect.withSpan("ServerActor.connect", {
         root: true,
@@ -49,42 +49,42 @@ export const openLink = (
     )
   })
 
-/** What is really dialled: the config, and headers that were asked for. */
-interface Dial {
+/** The config that is really used: the server's config plus the headers of the `headers` option. */
+interface DialState {
   config: ServerConfig
 }
 
 const open = (
   context: SupervisorContext,
-  attempt: Attempt,
-  dial: Dial
+  attempt: LinkAttempt,
+  dial: DialState
 ): Effect.Effect<Link.Link, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { config, generation, onBegin, onPhase, server } = attempt
-    onBegin()
+    const { config, generation, onPhase, onStart, server } = attempt
+    onStart()
     const now = () => monotonic(context.clock)
     const deadline = now() + config.timeout.connect
     const scope = yield* Effect.scope
     const session = yield* connect(context, attempt, dial)
     onPhase("discover")
-    const found = yield* fetchLists(session).pipe(
+    const lists = yield* fetchLists(session).pipe(
       Effect.mapError((error) => toConnectionError(server, error)),
       Effect.timeoutFail({
         duration: Math.max(1, deadline - now()),
         onTimeout: () => new ConnectTimeout({ server, phase: "discover", after: config.timeout.connect })
       })
     )
-    return Link.make({ server, generation, config, dialled: dial.config, session, scope, now, found })
+    return Link.make({ server, generation, config, dialled: dial.config, session, scope, now, lists })
   })
 
 const connect = (
   context: SupervisorContext,
-  attempt: Attempt,
-  dial: Dial
+  attempt: LinkAttempt,
+  dial: DialState
 ): Effect.Effect<Session, ConnectionError, Scope.Scope> => {
   const { config, onLog, onPhase, roots, server } = attempt
   const { auth, headers } = context
-  const reach = (credentials?: Credentials | undefined) =>
+  const connectWith = (credentials?: Credentials | undefined) =>
     context.connector.connect({
       server,
       config: dial.config,
@@ -93,28 +93,31 @@ const connect = (
       onPhase: (phase) => Effect.sync(() => onPhase(phase)),
       onLog
     })
-  if (config._tag === "Local") return Effect.suspend(reach)
-  if (headers === undefined) return Effect.flatMap(auth.credentialsFor(server, config), reach)
-  const given = givenHeaders(server, (reason) => headers(server, reason))
+  if (config._tag === "Local") return Effect.suspend(connectWith)
+  if (headers === undefined) return Effect.flatMap(auth.credentialsFor(server, config), connectWith)
+  const provided = givenHeaders(server, (reason) => headers(server, reason))
   const after = config.timeout.connect
   const deadline = monotonic(context.clock) + after
-  const left = () => Math.max(1, deadline - monotonic(context.clock))
-  const timely = <A>(ask: Effect.Effect<A>) =>
+  const remainingTime = () => Math.max(1, deadline - monotonic(context.clock))
+  const withinDeadline = <A>(ask: Effect.Effect<A>) =>
     Effect.suspend(() =>
       Effect.timeoutFail(ask, {
-        duration: left(),
+        duration: remainingTime(),
         onTimeout: () => new ConnectTimeout({ server, phase: "handshake", after })
       })
     )
-  const reachWith = (more: Headers) =>
+  const connectWithHeaders = (headers: Headers) =>
     Effect.suspend(() => {
-      const timeout = { ...config.timeout, connect: left() }
-      dial.config = { ...config, timeout, headers: { ...config.headers, ...more } }
-      return Effect.flatMap(auth.credentialsFor(server, config, given), reach)
+      const timeout = { ...config.timeout, connect: remainingTime() }
+      dial.config = { ...config, timeout, headers: { ...config.headers, ...headers } }
+      return Effect.flatMap(auth.credentialsFor(server, config, provided), connectWith)
     })
-  return Effect.catchTag(Effect.flatMap(timely(given.ask), reachWith), "AuthRequired", (refused) =>
-    // a connector that shows what it is given has asked again itself
-    Effect.flatMap(timely(given.askAgain), (more) => (more === undefined ? Effect.fail(refused) : reachWith(more)))
+  return Effect.catchTag(Effect.flatMap(withinDeadline(provided.ask), connectWithHeaders), "AuthRequired", (error) =>
+    // A connector that sends these credentials has already asked for new headers itself; then `askAgain` returns nothing
+    // new.
+    Effect.flatMap(withinDeadline(provided.askAgain), (more) =>
+      more === undefined ? Effect.fail(error) : connectWithHeaders(more)
+    )
   )
 }
 

@@ -1,6 +1,7 @@
 /**
- * Checks the arguments of a call against the tool's schema, before anything is sent. The schema comes from a server: it may be
- * of any draft, wrong, enormous or made to hang us. On doubt the arguments pass, since the server checks them, too.
+ * Checks the arguments of a call against the tool's input schema before the call is sent. The schema comes from a
+ * server: it may be of any draft, invalid, huge, or made to block the event loop. If the check cannot be done, the
+ * arguments pass, since the server checks them, too.
  */
 import { Ajv, MissingRefError, type Options } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
@@ -17,29 +18,30 @@ import { cut, quoted } from "./ArgumentCheck/issueText.js"
 export type Check =
   | {
       readonly _tag: "Usable"
-      /** What is wrong with the arguments, at most 20 issues, never with a value in them. Does not change the arguments. */
+      /** Returns at most 20 issues, which never contain a value. Does not change the arguments. */
       readonly issuesOf: (args: Readonly<Record<string, unknown>>) => ReadonlyArray<Issue>
     }
   | { readonly _tag: "Unusable"; readonly reason: string }
 const maxSize = 1_000_000
 const maxDepth = 200
-/** The longest time that compiling a schema may block the loop. */
+/** The longest time for which compiling a schema may block the event loop. */
 const compileMillis = 100
 /**
- * A schema of so few characters, or so few parts, takes less. It takes longer only on a busy machine, as does saying what is
- * wrong where the check itself is cheap. What refers to itself has no count of parts; of so few characters not much can be made.
+ * A schema with so few characters or parts compiles faster than the limit, except on a busy machine; so it gets
+ * `smallMillis`. This longer limit also applies to collecting the issues of a cheap check. A schema that refers to
+ * itself has no number of parts; few characters bound its cost.
  */
 const smallSize = 3_000
 const smallParts = 100
 const smallMillis = 1_000
-/** A busy machine may have been the slow one: so often a schema is compiled anew that took too long. */
+/** A busy machine may be the reason for a timeout: a schema is given up after this many compilations that timed out. */
 const maxCompiles = 3
 
 const checks = new WeakMap<JsonSchema, Check>()
 const slowCompiles = makeStrikes()
 const slowChecks = makeStrikes()
 
-/** Prepared once for each schema object. Nothing throws, nothing is fetched. */
+/** Returns the check for a schema, prepared once for each schema object. Never throws and fetches nothing. */
 export const forSchema = (schema: JsonSchema): Check => {
   const known = checks.get(schema)
   if (known !== undefined) return known
@@ -87,36 +89,37 @@ const reasonOf = (error: unknown): string =>
 const options: Options = {
   allErrors: true,
   logger: false,
-  // ours are made of the parameters
+  // The issues are built from the parameters of an error, not from its message.
   messages: false,
   meta: false,
-  // a property may be called "constructor"
+  // A property may be called "constructor".
   ownProperties: true,
   strict: false,
-  // formats are hints to a model; what is one differs from server to server
+  // Formats are hints for a model, and servers define them differently.
   validateFormats: false,
   validateSchema: false,
   verbose: true
 }
 
-/** Null for what may be left out means that it is: many write it so. It is sent as it is. */
+/** Treats null for an optional argument as absent: many clients write it this way. The arguments are sent unchanged. */
 const withoutNulls = (args: Readonly<Record<string, unknown>>, { required }: JsonSchema) =>
   Object.fromEntries(
     Object.entries(args).filter(([key, value]) => value !== null || (Array.isArray(required) && required.includes(key)))
   )
 
-/** Without ajv's own optimizer a schema is compiled twice as fast, and checks take the same time. */
+/** Without ajv's optimizer a schema compiles twice as fast, and checks take the same time. */
 const code: Options["code"] = { optimize: false, regExp: engine }
 
 const drafts = [Ajv2020, Ajv] as const
 
-/** Servers often write draft-07 without saying so: what one draft cannot compile, the other one may. */
+/** Tries both drafts: servers often write draft-07 without declaring it. */
 const compile = (schema: JsonSchema, weight: Weight, guard: Watchdog): Check => {
   const old = /draft-0[3467]/.test(String(schema.$schema))
   const failures: Array<unknown> = []
   for (const Draft of old ? drafts.toReversed() : drafts) {
     try {
-      // an instance for each schema: their ids may be the same, and it is gone when the schema is
+      // Each schema has its own instance: two schemas may have the same id, and the instance is collected with its
+      // schema.
       const validate = new Draft({ ...options, code }).compile(schema)
       if ("$async" in validate) return unusable("the schema is asynchronous")
       return {
@@ -125,13 +128,14 @@ const compile = (schema: JsonSchema, weight: Weight, guard: Watchdog): Check => 
           if (guard.isGivenUp()) return []
           const fits = () => validate(args) || validate(withoutNulls(args, schema))
           try {
-            // what is wrong is always told under the watchdog: that depends on all of the schema, not only on what applies
+            // Issues are always collected under the watchdog: their cost depends on the whole schema, not only on the
+            // part that applies.
             const cheap = isCheap(weight, args)
             if (cheap && fits()) return []
             const check = () => (fits() ? [] : issuesOf(validate.errors ?? [], args, schema))
             return guard.watch(check, cheap ? smallMillis : undefined)
           } catch {
-            // it takes too long, or the schema refers to itself without end
+            // The check timed out, or the schema refers to itself without end.
             return []
           }
         }

@@ -1,18 +1,19 @@
 /**
- * Lets so many in at a time and the others wait in line, first come, first served.
+ * A queue that admits a limited number of callers at a time, first come, first served.
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 
 export interface CallQueue {
-  /** Whether one could go in at once; then one has. */
+  /** Admits the caller if there is a free place and no queue. Returns whether it was admitted. */
   readonly tryEnter: () => boolean
   /**
-   * Waits in line for so many milliseconds, unless the line is too long. To be run where it cannot be interrupted: only the
-   * wait itself can, by `restore`, so that nobody who is in goes without knowing.
+   * Waits in the queue for at most `patience` milliseconds, unless the queue is full. Run it in an uninterruptible
+   * region: only the wait itself is interruptible, by `restore`, so that an admitted caller always learns of its
+   * admission.
    */
   readonly enter: (patience: number, restore: Restore) => Effect.Effect<"in" | "full" | "late">
-  /** Each who went in has to leave once. */
+  /** Frees a place. Each admitted caller has to call it exactly once. */
   readonly leave: () => void
   readonly resize: (limit: number) => void
   readonly waiting: () => number
@@ -66,13 +67,13 @@ export const make = (limit: number, maxWaiting: number): CallQueue => {
         : undefined
       const waiting = Effect.async<"in" | "late">((resume) => {
         place.admit = () => resume(Effect.succeed("in"))
-        // whoever is admitted at the last moment is in
+        // A caller that is admitted at the last moment stays admitted.
         place.giveUp = () => {
           if (line.delete(place)) resume(Effect.succeed("late"))
         }
         line.add(place)
       })
-      // an interrupt may come after it was admitted and before it knows
+      // An interrupt may arrive between the admission and the caller's resumption.
       const gone = Effect.sync(() => {
         if (place.admitted) leave()
         else line.delete(place)

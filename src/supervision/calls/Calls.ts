@@ -1,5 +1,5 @@
 /**
- * Requests to servers: finding the right one, waiting until it is ready, sending, and what is done when that goes wrong.
+ * Sends requests to servers: finds the server, checks the arguments, waits until it is usable, and retries.
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -27,10 +27,10 @@ export type Calls = Pick<Shape, "callTool" | "callServerTool" | "readResource" |
 
 type Arguments = Readonly<Record<string, unknown>>
 
-/** What a call is for. */
+/** The target of a tool call. */
 interface Found {
   readonly server: string
-  /** As far as it is known. */
+  /** Absent if the server has not listed its tools yet. */
   readonly tool: Protocol.Tool | undefined
   readonly rawName: string
 }
@@ -43,7 +43,7 @@ export const make = (
 ): Calls => {
   const now = () => monotonic(context.clock)
 
-  /** What both clocks and the wait are, by the options of the call and the config there is now. */
+  /** The timeouts of a call, from its options and the server's current config. */
   const limits = (actor: ServerActor, options: CallOptions | undefined, started = now()) => {
     const timeout = actor.definition().config?.timeout
     const millis = (input: Duration.DurationInput | undefined, otherwise: number) =>
@@ -106,7 +106,7 @@ export const make = (
       const clocks = limits(actor, options, started)
       let tool = known
       const early = known === undefined ? undefined : invalid(actor, known, args)
-      /** By now the server may be another, with other tools. */
+      /** Checks again before sending: the server may list other tools after a reconnect. */
       const refusal = () => {
         const current = Catalog.find(registry.catalog.forAgent(options?.agent), actor.name, rawName)
         if (current === undefined) return toolNotFound(rawName, options?.agent, actor)
@@ -143,7 +143,10 @@ export const make = (
       )
     })
 
-  /** The server and tool of a public name. A server that never told its tools has one if the name would be that one's. */
+  /**
+   * Returns server and tool of a public name. If a server has never listed its tools, the tool is derived from the
+   * name.
+   */
   const resolve = (name: string, agent: string | undefined): Option.Option<Found> => {
     const tool = Option.orElse(Catalog.get(registry.catalog.forAgent(agent), name), () =>
       Catalog.get(registry.catalog.lastKnown(agent), name)
@@ -160,13 +163,13 @@ export const make = (
       : Option.some({ server, tool: undefined, rawName: name.slice(server.length + 1) })
   }
 
-  /** Whether there is such a server, and it never told its tools. */
+  /** Whether the server exists and has never listed its tools. */
   const isUntold = (server: string) =>
     registry.inactive(server) !== undefined || (registry.get(server) !== undefined && !hasTold(registry.get(server)!))
 
   const hasTold = (actor: ServerActor) => actor.known() !== undefined
 
-  /** A name with a hash says nothing of its tool: the servers that may have it are waited for. */
+  /** Waits for the servers that may have the tool: a public name with a hash does not contain the tool's name. */
   const ask = (name: string, options: CallOptions | undefined, started: number): Effect.Effect<void> =>
     Effect.forEach(
       Array.from(registry.actors()).filter((actor) => !hasTold(actor) && ToolName.mayBelongTo(name, actor.name)),
@@ -229,7 +232,7 @@ export const make = (
 
     getPrompt: (server, name, args = {}) =>
       traced("McpSupervisor.getPrompt", { "mcp.server": server }, () => {
-        /** As far as it is known now; once more when the server has told what it has. */
+        /** Checks the arguments with the current listing, and again once the server has listed its prompts. */
         const refusal = () => {
           const { prompts } = registry.catalog.current.get()
           const prompt = prompts.find((prompt) => prompt.server === server && prompt.name === name)
@@ -253,7 +256,7 @@ export const make = (
 /** Milliseconds. */
 const defaultWait = 10_000
 
-/** What needs no check is not refused. */
+/** For requests without a check. */
 const anyway = () => undefined
 
 const isNonEmpty = <A>(values: ReadonlyArray<A>): values is readonly [A, ...Array<A>] => values.length > 0

@@ -1,6 +1,5 @@
 /**
- * One request to one server, whichever connection it has: waits for a usable one, for its turn, sends, and repeats it once
- * where that can do no harm.
+ * Sends one request to a server: waits for a usable link and for its turn, and retries once where this is safe.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -15,16 +14,16 @@ import type { ServerActor } from "../actor/ServerActor.js"
 export interface Ask<A, E> {
   /** Monotonic milliseconds. */
   readonly started: number
-  /** Milliseconds it may take in all. */
+  /** Milliseconds the request may take in all. */
   readonly total: number
-  /** Milliseconds it may wait for a usable connection. */
+  /** Milliseconds the request may wait for a usable link. */
   readonly waitForReady: number
-  /** Why it must not be sent after all, asked when there is a connection. */
+  /** Returns the error if the request must not be sent. Called when a link is usable. */
   readonly refusal: () => E | undefined
   readonly send: (link: Link.Link, remaining: number) => Effect.Effect<A, RequestError>
-  /** Whether it may be repeated at all. */
+  /** Whether the request may be retried at all. */
   readonly isRepeatable: boolean
-  /** Whether it may be repeated even if it was executed. */
+  /** Whether the request may be retried even if the server may have executed it. */
   readonly isSafe: () => boolean
 }
 
@@ -36,11 +35,11 @@ export const request = <A, E>(
   ask: Ask<A, E>
 ): Effect.Effect<A, Failure<E>> => attempt(context, actor, ask, first)
 
-/** What was tried before. */
+/** The state of earlier tries. */
 interface Tried {
-  /** Only a connection newer than this will do. */
+  /** Only a link of a newer generation is used. */
   readonly after: number
-  /** A try was sent, and what became of it is not known. */
+  /** A try was sent, and its outcome is unknown. */
   readonly lost: Errors.OutcomeUnknown | undefined
   /** A try was not sent. */
   readonly isUnsent: boolean
@@ -69,10 +68,10 @@ const attempt = <A, E>(
 
 export const usable = (actor: ServerActor, after: number): Link.Link | undefined => {
   const link = actor.link()
-  return link !== undefined && link.generation > after && !link.isRetired && !link.isCondemned ? link : undefined
+  return link !== undefined && link.generation > after && !link.isRetired && !link.isLost ? link : undefined
 }
 
-/** Waits for a usable connection, as long as it can be expected and is wanted. */
+/** Returns a usable link. Waits for it within the limits of the request, as long as the server may become usable. */
 const readyLink = (
   context: SupervisorContext,
   actor: ServerActor,
@@ -119,12 +118,12 @@ export const awaitLink = (
     )
   })
 
-/** Whether a server in this status may be usable before that time. */
+/** Whether a server with this status may become usable before that time. */
 const isPromising = (status: ServerStatus, until: number): boolean => {
   switch (status.status) {
     case "connecting":
     case "idle":
-    // what is connected and of no use is about to be lost
+    // A connected server without a usable link is about to lose it and to reconnect.
     case "connected":
       return true
     case "failed":
@@ -136,7 +135,7 @@ const isPromising = (status: ServerStatus, until: number): boolean => {
 
 // --- its turn -------------------------------------------------------------------------------------------------------
 
-/** The connection was replaced while the request waited for its turn. */
+/** The link was replaced while the request waited for its turn. */
 interface Changed {
   readonly _tag: "Changed"
 }
@@ -159,12 +158,12 @@ const inTurn = <A, E>(
         gate.leave()
         return Effect.fail(isChanged ? changed : outOfTime(actor, ask))
       }
-      Link.enter(link)
+      Link.beginRequest(link)
       metrics.inFlight(1)
       return Effect.onExit(restore(ask.send(link, left)), (exit) =>
         Effect.sync(() => {
           gate.leave()
-          Link.leave(link, isAnswered(exit))
+          Link.endRequest(link, isAnswered(exit))
           metrics.inFlight(-1)
         })
       )
@@ -186,7 +185,7 @@ const inTurn = <A, E>(
   })
 }
 
-/** An error of the server is as good a sign of life as a result. */
+/** Whether the server responded. An error response shows that the server is alive, like a result does. */
 const isAnswered = (exit: Exit.Exit<unknown, RequestError>): boolean =>
   Exit.isSuccess(exit) || (exit.cause._tag === "Fail" && answers.has(exit.cause.error._tag))
 
@@ -198,8 +197,8 @@ const outOfTime = (actor: ServerActor, { total }: { readonly total: number }) =>
 // --- when it goes wrong ---------------------------------------------------------------------------------------------
 
 /**
- * Whatever the request, a connection that failed it is looked at. Then it is sent once more if it was not sent, or was sent and
- * may be repeated; each of the two once at most.
+ * Checks the health of a link on which a request failed. Retries the request if it was not sent, or if it was sent and
+ * is safe to repeat; each of the two at most once.
  */
 const recover = <A, E>(
   context: SupervisorContext,
@@ -210,7 +209,9 @@ const recover = <A, E>(
   tried: Tried
 ): Effect.Effect<A, Failure<E>> => {
   const remaining = ask.total - (monotonic(context.clock) - ask.started)
-  /** Whether the connection is over. Whoever has no time to wait for the answer is told what went wrong. */
+  /**
+   * Whether the link is lost. If the time of the request ends before this is known, the request fails with its error.
+   */
   const isOver = Effect.timeoutFail(actor.isOver(link), { duration: Math.max(0, remaining), onTimeout: () => error })
   switch (error._tag) {
     case "CallTimeout": {
@@ -227,7 +228,7 @@ const recover = <A, E>(
     case "NotSent":
       if (tried.isUnsent || !ask.isRepeatable) return Effect.zipRight(actor.suspect(link), Effect.fail(error))
       return Effect.flatMap(isOver, (isOver) =>
-        // what a living server refuses to take, it would refuse again
+        // A server that is alive would reject the request again.
         isOver ? attempt(context, actor, ask, { ...tried, after: link.generation, isUnsent: true }) : Effect.fail(error)
       )
     default:
@@ -235,13 +236,13 @@ const recover = <A, E>(
   }
 }
 
-/** Whether it came from the server, or says itself that the call may have been executed. */
+/** Whether the error comes from the server, or says itself that the call may have been executed. */
 const saysMore = (error: unknown): boolean =>
   error instanceof Errors.OutcomeUnknown ||
   error instanceof Errors.ProtocolError ||
   error instanceof Errors.InvalidResult ||
   error instanceof Errors.RateLimited
 
-/** That the first try may have been executed is worth more than why there was no second. */
+/** That the first try may have been executed matters more than the reason why the second failed. */
 const outlived = (first: Errors.OutcomeUnknown, second: unknown): Errors.OutcomeUnknown | Errors.CallTimeout =>
   second instanceof Errors.CallTimeout ? new Errors.CallTimeout({ ...second, sent: true }) : first

@@ -1,5 +1,5 @@
 /**
- * Following a resource across all connections of its server.
+ * Subscribes to a resource across all links of its server.
  */
 import * as Effect from "effect/Effect"
 import * as Deferred from "effect/Deferred"
@@ -26,7 +26,10 @@ interface Turn {
   readonly isFirst: boolean
 }
 
-/** One usable connection after the other. The first is waited for as a request would; after that, as long as it takes. */
+/**
+ * Emits one usable link after the other. The wait for the first is limited like that of a request; later waits are
+ * unlimited.
+ */
 const linksOf = (context: SupervisorContext, actor: ServerActor): Stream.Stream<Turn, ReadError> =>
   Stream.unfoldEffect(0, (after) => {
     const link =
@@ -38,7 +41,7 @@ const linksOf = (context: SupervisorContext, actor: ServerActor): Stream.Stream<
           })
         : Effect.mapError(
             actor.until(() => {
-              // somebody listens: a server at rest is wanted
+              // An open subscription starts an idle server.
               actor.demand()
               return usable(actor, after)
             }),
@@ -52,7 +55,7 @@ const linksOf = (context: SupervisorContext, actor: ServerActor): Stream.Stream<
 /** Milliseconds. */
 const firstWait = 10_000
 
-/** Until the connection is over. */
+/** Emits updates until the link is retired, closed or lost. */
 const updatesOn = (link: Link, uri: string, isFirst: boolean): Stream.Stream<ResourceUpdated, RequestError> =>
   Stream.acquireRelease(
     Effect.sync(() => {
@@ -68,10 +71,13 @@ const updatesOn = (link: Link, uri: string, isFirst: boolean): Stream.Stream<Res
     Stream.interruptWhen(isOver(link))
   )
 
-const isOver = ({ condemned, retired, session }: Link): Effect.Effect<void> =>
-  Effect.raceAll([Deferred.await(retired), Effect.asVoid(session.closed), Effect.asVoid(Deferred.await(condemned))])
+const isOver = ({ loss, retirement, session }: Link): Effect.Effect<void> =>
+  Effect.raceAll([Deferred.await(retirement), Effect.asVoid(session.closed), Effect.asVoid(Deferred.await(loss))])
 
-/** Only what is wrong from the beginning is told. Later, it is subscribed to again, as long as it takes. */
+/**
+ * Subscribes on one link. Only the first subscription fails for an error response; later ones are retried without
+ * limit.
+ */
 const subscribed = (
   link: Link,
   uri: string,
@@ -93,11 +99,11 @@ const subscribed = (
   )
 }
 
-/** Milliseconds before it is subscribed to once more on the same connection. */
+/** Milliseconds before the first retry on the same link. */
 const firstPause = 500
 const longer = (pause: number): number => Math.min(2 * pause, 30_000)
 
-/** Said once the server answers again: what changed before that may have gone unheard. */
+/** Emitted once the server responds again: updates before that may have been missed. */
 const resynced = (link: Link, uri: string): Stream.Stream<ResourceUpdated> =>
   Stream.fromEffect(
     Effect.as(Effect.ignore(link.session.probe(probeTimeout)), { server: link.server, uri, resync: true })

@@ -1,19 +1,22 @@
 /**
- * Spans of what users call, and how servers are told of them.
+ * Creates spans for public methods and passes their trace context to servers.
  */
 import * as Context from "effect/Context"
 import * as DefaultServices from "effect/DefaultServices"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
 
-/** A public method that runs. */
+/** The span of a running public method. */
 export interface Trace {
   readonly attribute: (key: string, value: unknown) => void
-  /** What tells a server of it, as W3C Trace Context. */
+  /** The trace context for the server, in the format of W3C Trace Context. */
   readonly meta: () => Readonly<Record<string, unknown>> | undefined
 }
 
-/** Runs a public method in a span of its name. Without a tracer and outside any other span nobody could ever see it. */
+/**
+ * Runs a public method in a span of its name. Without a tracer and a parent span no span is created: it could not be
+ * read.
+ */
 export const traced = <A, E, R>(
   name: string,
   attributes: Readonly<Record<string, string>>,
@@ -25,7 +28,7 @@ export const traced = <A, E, R>(
       : Effect.useSpan(name, { attributes, captureStackTrace: false, kind: "client" }, (span) => run(traceOf(span)))
   )
 
-/** Effect's own tracer: it tells nobody. */
+/** Effect's default tracer, which exports nothing. */
 const unheard = Context.get(DefaultServices.liveServices, Tracer.Tracer)
 
 const untraced: Trace = { attribute: () => {}, meta: () => undefined }

@@ -1,6 +1,6 @@
 /**
- * Where the lists of servers are kept between two runs, so that a lazy one is listed before it was ever started. The default
- * keeps nothing.
+ * Port that stores the listings of servers between two runs, so that a lazy server is listed before its start. The
+ * default stores nothing.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,7 @@ import type { ServerInfo } from "../../domain/catalog/Protocol.js"
 import * as ServerConfig from "../../domain/server/ServerConfig.js"
 
 /**
- * What is kept of one server.
+ * What is stored for one server.
  *
  * @since 0.1.0
  * @category models
@@ -24,7 +24,8 @@ export interface Stored {
 }
 
 /**
- * The port. Provide another one with a layer; `McpSupervisor.layerNode` provides one that keeps files.
+ * The service tag. Provide another implementation with a layer; `McpSupervisor.layerNode` provides one that writes
+ * files.
  *
  * @since 0.1.0
  * @category tags
@@ -34,36 +35,36 @@ export class CatalogStore extends Context.Reference<CatalogStore>()("mcp-supervi
 }) {}
 
 /**
- * What a store can do. One that fails, hangs or dies costs a server its memory and nothing else.
+ * The operations of a store. If a store fails, hangs or dies, the supervisor continues without stored listings.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** What was kept for a server of this name and exactly this config. What cannot be read is not there. */
+  /** Returns what was stored for a server with this name and the same link config. Unreadable data counts as absent. */
   readonly load: (server: string, config: ServerConfig.ServerConfig) => Effect.Effect<Option.Option<Stored>>
-  /** Never fails: what cannot be kept is fetched again next time. */
+  /** Never fails: listings that cannot be stored are fetched again in the next run. */
   readonly save: (server: string, config: ServerConfig.ServerConfig, stored: Stored) => Effect.Effect<void>
 }
 
 /**
- * Keeps them as long as the process lives.
+ * Stores listings in memory, for the lifetime of the process.
  *
  * @since 0.1.0
  * @category layers
  */
 export const layerMemory: Layer.Layer<never> = Layer.effectContext(
   Effect.sync(() => {
-    const kept = new Map<string, { readonly config: ServerConfig.ServerConfig; readonly stored: Stored }>()
+    const byServer = new Map<string, { readonly config: ServerConfig.ServerConfig; readonly stored: Stored }>()
     return Context.make(CatalogStore, {
       load: (server, config) =>
         Effect.sync(() => {
-          const entry = kept.get(server)
+          const entry = byServer.get(server)
           return entry !== undefined && ["none", "settings"].includes(ServerConfig.compare(entry.config, config))
             ? Option.some(entry.stored)
             : Option.none()
         }),
-      save: (server, config, stored) => Effect.sync(() => void kept.set(server, { config, stored }))
+      save: (server, config, stored) => Effect.sync(() => void byServer.set(server, { config, stored }))
     })
   })
 )

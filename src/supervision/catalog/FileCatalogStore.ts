@@ -1,6 +1,6 @@
 /**
- * Keeps the lists of servers in the state directory, one file for each server and config: `catalog/<name>.json`. The name is
- * a hash with a key of its own (`catalog.key`): it tells nobody a config, not even by guessing.
+ * Stores listings in the state directory, one file per server and config: `catalog/<name>.json`. The file name is an
+ * HMAC with its own key (`catalog.key`), so the config cannot be derived from it, not even by guessing.
  */
 import { createHmac, randomBytes } from "node:crypto"
 import { join } from "node:path"
@@ -27,7 +27,7 @@ const Key = Schema.Struct({
   key: Schema.String.pipe(Schema.pattern(/^[\da-f]{64}$/))
 })
 
-const Content = Schema.Struct({
+const StoredContent = Schema.Struct({
   version: Schema.Literal(StateFile.version),
   /** Milliseconds since 1970. */
   savedAt: Schema.Finite,
@@ -39,23 +39,23 @@ const maxBytes = 64 * 1024 * 1024
 
 const maxKeyBytes = 1024
 
-/** How long the disk may take. */
+/** Time limit of one load or save. */
 const budget = "5 seconds"
 
-/** Nothing is touched before something is loaded, and nothing is written before something is saved. */
+/** The store reads nothing before the first `load` and creates nothing before the first `save`. */
 export const layer = (stateDir: string): Layer.Layer<never> =>
   Layer.effectContext(Effect.sync(() => Context.make(CatalogStore, make(stateDir))))
 
 const make = (stateDir: string): Service => {
   const keyFile = join(stateDir, "catalog.key")
   const pathOf = (key: string, identity: string) => join(stateDir, "catalog", `${hash(key, identity)}.json`)
-  const inTurn = makeTurns()
-  let warned = false
+  const runInOrder = makeWriteOrder()
+  let hasWarned = false
 
   const warn = (code: string) =>
     Effect.suspend(() => {
-      if (warned) return Effect.void
-      warned = true
+      if (hasWarned) return Effect.void
+      hasWarned = true
       return Effect.logWarning("mcp.catalog.unsaved").pipe(Effect.annotateLogs({ directory: stateDir, code }))
     })
 
@@ -64,7 +64,7 @@ const make = (stateDir: string): Service => {
       Effect.gen(function* () {
         const key = yield* readKey(keyFile)
         const found = yield* StateFile.read(pathOf(key, identityOf(server, config)), maxBytes)
-        return storedIn(found)
+        return storedOf(found)
       }).pipe(
         Effect.orElseSucceed(() => Option.none<Stored>()),
         Effect.disconnect,
@@ -79,39 +79,39 @@ const make = (stateDir: string): Service => {
         ).pipe(
           withinBudget(budget),
           Effect.flatMap(Option.match({ onNone: () => Effect.fail("ETIMEDOUT"), onSome: Effect.succeed })),
-          inTurn(identity),
+          runInOrder(identity),
           Effect.catchAll(warn)
         )
       })
   }
 }
 
-/** A server may repeat a secret it was given. The link has scrubbed its introduction already. */
+/** A server may repeat secrets of its config in its listings. Its introduction was scrubbed when its link opened. */
 const withoutSecrets = (config: ServerConfig, stored: Stored): Stored => ({
   ...stored,
   listings: storable(config, stored.listings)
 })
 
-/** The lists as they were written: a schema of a tool must not change on its way. */
-const storedIn = (found: StateFile.Found): Option.Option<Stored> => {
+/** Returns the listings exactly as they were written: the schema of a tool must not change. */
+const storedOf = (found: StateFile.Found): Option.Option<Stored> => {
   if (found._tag !== "Found" || !isContent(found.content)) return Option.none()
-  // only lists that were accepted are written, so this file is not ours
+  // Only accepted listings are written, so another program wrote this file.
   if (isDeeper(found.content.listings, maxDepth + listLevels)) return Option.none()
   const { listings, serverInfo } = found.content
   return Option.some({ listings, ...defined({ serverInfo }) })
 }
 
-/** Levels around an entry: the lists, and the list it is in. */
+/** Levels around an entry: the object of lists, and the list that contains the entry. */
 const listLevels = 2
 
-const isContent = Schema.is(Content)
+const isContent = Schema.is(StoredContent)
 
 const replace = (path: string, { listings, serverInfo }: Stored): Effect.Effect<void, string> =>
   Effect.gen(function* () {
     const found = yield* StateFile.read(path, maxBytes)
     if (found._tag === "Newer") return
     const savedAt = yield* Clock.currentTimeMillis
-    const content: typeof Content.Type = { version: StateFile.version, savedAt, serverInfo, listings }
+    const content: typeof StoredContent.Type = { version: StateFile.version, savedAt, serverInfo, listings }
     const text = yield* Effect.try({ try: () => JSON.stringify(content), catch: () => "EINVAL" })
     if (Buffer.byteLength(text) > maxBytes) return yield* Effect.fail("EFBIG")
     yield* StateFile.write(path, text)
@@ -125,12 +125,12 @@ const readKey = (path: string): Effect.Effect<string, StateFile.Found["_tag"]> =
 
 const isKey = Schema.is(Key)
 
-/** The key that is there, or a new one. Of several who make one at once, all get the same. */
+/** Returns the stored key, or creates one. Concurrent callers all get the same key. */
 const makeKey = (path: string): Effect.Effect<string, string> =>
   Effect.catchAll(readKey(path), (reason) =>
     Effect.gen(function* () {
       if (reason !== "Absent" && reason !== "Corrupt") return yield* Effect.fail(reason)
-      // what was saved with a key that is lost is lost as well
+      // Files that were saved under a lost key can no longer be found.
       if (reason === "Corrupt") yield* StateFile.remove(path)
       const key = randomBytes(32).toString("hex")
       yield* StateFile.create(path, JSON.stringify({ version: StateFile.version, key } satisfies typeof Key.Type))
@@ -141,11 +141,15 @@ const makeKey = (path: string): Effect.Effect<string, string> =>
 const hash = (key: string, identity: string): string =>
   createHmac("sha256", Buffer.from(key, "hex")).update(identity).digest("hex")
 
-/** What makes a server this server: its name, and all of its config that a new link is made for when it changes. */
+/** The identity of a server: its name and all keys of its config whose change opens a new link. */
 const identityOf = (server: string, config: ServerConfig): string =>
-  JSON.stringify([server, config._tag, canonical(config._tag === "Local" ? localLink(config) : remoteLink(config))])
+  JSON.stringify([
+    server,
+    config._tag,
+    canonical(config._tag === "Local" ? localLinkKeys(config) : remoteLinkKeys(config))
+  ])
 
-const localLink = ({ args, command, cwd, environment, inheritEnv, protocol }: Local) => ({
+const localLinkKeys = ({ args, command, cwd, environment, inheritEnv, protocol }: Local) => ({
   args,
   command,
   cwd,
@@ -154,7 +158,7 @@ const localLink = ({ args, command, cwd, environment, inheritEnv, protocol }: Lo
   protocol
 })
 
-const remoteLink = ({ caFile, headers, oauth, protocol, transport, url }: Remote) => ({
+const remoteLinkKeys = ({ caFile, headers, oauth, protocol, transport, url }: Remote) => ({
   caFile,
   headers,
   oauth,
@@ -163,7 +167,7 @@ const remoteLink = ({ caFile, headers, oauth, protocol, transport, url }: Remote
   url
 })
 
-/** The same for everything that means the same: the order of keys and what is redacted make no difference. */
+/** Returns a canonical form: independent of the order of keys, with secrets revealed. */
 const canonical = (value: unknown): unknown => {
   if (Secrets.isText(value)) return Secrets.reveal(value)
   if (Array.isArray(value)) return value.map(canonical)
@@ -175,32 +179,37 @@ const canonical = (value: unknown): unknown => {
 }
 
 /**
- * Lets what has the same name run one after the other, in the order of asking. Who comes to his turn when a later one has
- * succeeded already does not run any more.
+ * Runs effects with the same name one at a time, in the order of the calls. An effect is skipped if a later one has
+ * already succeeded.
  */
-const makeTurns = () => {
-  interface Lane {
-    readonly one: Effect.Semaphore
-    asked: number
-    done: number
-    present: number
+const makeWriteOrder = () => {
+  interface WriteLane {
+    readonly mutex: Effect.Semaphore
+    lastTurn: number
+    lastSucceeded: number
+    users: number
   }
-  const lanes = new Map<string, Lane>()
+  const lanes = new Map<string, WriteLane>()
   return (name: string) =>
     <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<void, E, R> =>
       Effect.suspend(() => {
-        const lane = lanes.get(name) ?? { one: Effect.unsafeMakeSemaphore(1), asked: 0, done: 0, present: 0 }
+        const lane = lanes.get(name) ?? {
+          mutex: Effect.unsafeMakeSemaphore(1),
+          lastTurn: 0,
+          lastSucceeded: 0,
+          users: 0
+        }
         lanes.set(name, lane)
-        lane.asked += 1
-        lane.present += 1
-        const turn = lane.asked
+        lane.lastTurn += 1
+        lane.users += 1
+        const turn = lane.lastTurn
         const run = Effect.suspend(() =>
-          turn < lane.done ? Effect.void : Effect.map(effect, () => void (lane.done = turn))
+          turn < lane.lastSucceeded ? Effect.void : Effect.map(effect, () => void (lane.lastSucceeded = turn))
         )
         const leave = Effect.sync(() => {
-          lane.present -= 1
-          if (lane.present === 0) lanes.delete(name)
+          lane.users -= 1
+          if (lane.users === 0) lanes.delete(name)
         })
-        return Effect.ensuring(lane.one.withPermits(1)(Effect.uninterruptible(run)), leave)
+        return Effect.ensuring(lane.mutex.withPermits(1)(Effect.uninterruptible(run)), leave)
       })
 }

@@ -1,5 +1,5 @@
 /**
- * The catalog as it is now: for everybody, for each agent, and with what servers listed before they went away.
+ * The current catalog: the shared view, the view of each agent, and the last known listings.
  */
 import * as Catalog from "../../domain/catalog/Catalog.js"
 import type { Diagnostic } from "../../domain/Diagnostic.js"
@@ -8,29 +8,29 @@ import * as StateCell from "../../system/stream/StateCell.js"
 
 export interface LiveCatalog {
   readonly current: StateCell.Derived<Catalog.Catalog>
-  /** As one agent sees it; an agent nobody knows sees what everybody sees. */
+  /** The catalog with the filters of one agent. An agent without a config gets the shared catalog. */
   readonly forAgent: (agent: string | undefined) => Catalog.Catalog
-  /** Also what servers listed that are not listed now. */
+  /** The catalog including the last listings of servers that are not listed now. */
   readonly lastKnown: (agent: string | undefined) => Catalog.Catalog
   readonly diagnosticsOf: (server: string) => ReadonlyArray<Diagnostic>
-  /** What names and filters depend on has changed. */
+  /** Sets the rules for names and filters. */
   readonly configure: (rules: Rules) => void
   /**
-   * There is one more server, behind all others. Gives those of which something else is to be said now. The cost depends on its
-   * lists and on those in which it gives tools another name, not on how many other servers there are.
+   * Adds a server behind all others and returns the names of the servers whose diagnostics changed. The cost depends on its
+   * listings and on those in which it changes the name of a tool, not on the number of other servers.
    */
   readonly admit: (server: string) => ReadonlyArray<string>
-  /** A server is gone. Answer and cost are those of `admit`. */
+  /** Removes a server. The result and the cost are those of `admit`. */
   readonly dismiss: (server: string) => ReadonlyArray<string>
   /**
-   * What these servers list may have changed. Gives those of which something else is to be said now. The cost depends on
-   * their lists, not on how many other servers there are.
+   * Reads the listings of these servers again and returns the names of the servers whose diagnostics changed. The cost
+   * depends on their listings, not on the number of other servers.
    */
   readonly update: (servers: Iterable<string>) => ReadonlyArray<string>
 }
 
 export interface Rules {
-  /** In the order in which their entries are listed. */
+  /** The servers, in the order of their entries. */
   readonly configured: ReadonlyArray<string>
   readonly tools: ToolName.Globs
   readonly agents: ReadonlyMap<string, ToolName.Globs>
@@ -38,34 +38,34 @@ export interface Rules {
 
 type Merge = ReturnType<typeof Catalog.merger>
 
-/** What one agent sees, and of which sources. */
-interface View {
-  /** Absent until the agent asks. */
+/** The catalog of one agent and the sources it was merged from. */
+interface AgentView {
+  /** Absent until the agent's catalog is requested. */
   merge: Merge | undefined
   sources: ReadonlyArray<Catalog.Source> | undefined
   catalog: Catalog.Catalog
 }
 
 export const make = (options: {
-  /** What a server lists now. */
+  /** The current listings of a server; `undefined` if it is not listed. */
   readonly source: (server: string) => Catalog.Source | undefined
-  /** What was listed last, by servers that are listed now and by others. */
+  /** The last listings of all servers, whether or not they are listed now. */
   readonly allSources: () => ReadonlyArray<Catalog.Source>
   readonly onChange: (changes: ReadonlyArray<Catalog.Change>, revision: number) => void
 }): LiveCatalog => {
   let rules: Omit<Rules, "configured"> = { tools: {}, agents: new Map() }
   let assembly = Catalog.assembly({ configured: [] })
-  /** What is listed now, in the order of the servers; absent until an agent asks for it. */
+  /** The current listings in the order of the servers; absent until an agent's catalog is requested. */
   let ordered: ReadonlyArray<Catalog.Source> | undefined
-  let agents = new Map<string, View>()
-  /** The newest of all catalogs, everybody's and the agents'. */
+  let agents = new Map<string, AgentView>()
+  /** The highest revision of all catalogs: the shared one and those of the agents. */
   let revision = Catalog.empty.revision
-  /** Everybody's. */
+  /** The revision of the shared catalog. */
   let currentRevision = revision
   const current = StateCell.derived(() => assembly.catalog(currentRevision))
 
-  /** The last answer to what was listed before. */
-  let known:
+  /** The result of the last call of `lastKnown`, with its inputs. */
+  let lastKnownView:
     | {
         readonly globs: ToolName.Globs | undefined
         readonly sources: ReadonlyArray<Catalog.Source>
@@ -76,9 +76,9 @@ export const make = (options: {
   const mergerFor = (agent?: ToolName.Globs) =>
     Catalog.merger({ configured: assembly.configured, global: rules.tools, agent })
 
-  const inOrder = () => (ordered ??= [...assembly.configured].flatMap((server) => assembly.source(server) ?? []))
+  const orderedSources = () => (ordered ??= [...assembly.configured].flatMap((server) => assembly.source(server) ?? []))
 
-  const tell = (before: Catalog.Catalog, after: Catalog.Catalog) => {
+  const publishChange = (before: Catalog.Catalog, after: Catalog.Catalog) => {
     if (Catalog.same(before, after)) return
     revision += 1
     currentRevision = revision
@@ -86,15 +86,15 @@ export const make = (options: {
     options.onChange(Catalog.changes(before, after), revision)
   }
 
-  /** The names of tools may be others in every view, also where everybody sees none of them. */
-  const renamed = ({ after, before, remarked }: Catalog.Replaced) => {
+  /** Publishes a change of the set of servers. Tools may have other names in every view, so each view is merged again. */
+  const publishRenames = ({ after, before, remarked }: Catalog.Replaced) => {
     for (const view of agents.values()) {
       view.merge = undefined
       view.sources = undefined
     }
-    known = undefined
+    lastKnownView = undefined
     ordered = undefined
-    tell(before, after)
+    publishChange(before, after)
     return remarked
   }
 
@@ -105,11 +105,11 @@ export const make = (options: {
       if (agent === undefined || globs === undefined) return current.get()
       const view = agents.get(agent) ?? { merge: undefined, sources: undefined, catalog: Catalog.empty }
       agents.set(agent, view)
-      if (view.sources !== inOrder()) {
-        view.sources = inOrder()
-        const isBehind = view.catalog.revision < currentRevision
+      if (view.sources !== orderedSources()) {
+        view.sources = orderedSources()
+        const isOutdated = view.catalog.revision < currentRevision
         view.merge ??= mergerFor(globs)
-        const merged = view.merge(view.sources, isBehind ? currentRevision : revision + 1).catalog
+        const merged = view.merge(view.sources, isOutdated ? currentRevision : revision + 1).catalog
         if (!Catalog.same(view.catalog, merged)) view.catalog = merged
         revision = Math.max(revision, view.catalog.revision)
       }
@@ -117,11 +117,15 @@ export const make = (options: {
     },
     lastKnown: (agent) => {
       const globs = agent === undefined ? undefined : rules.agents.get(agent)
-      const all = options.allSources()
-      if (known === undefined || known.globs !== globs || !areSame(known.sources, all)) {
-        known = { globs, sources: all, catalog: mergerFor(globs)(all, currentRevision).catalog }
+      const allSources = options.allSources()
+      if (
+        lastKnownView === undefined ||
+        lastKnownView.globs !== globs ||
+        !areSameSources(lastKnownView.sources, allSources)
+      ) {
+        lastKnownView = { globs, sources: allSources, catalog: mergerFor(globs)(allSources, currentRevision).catalog }
       }
-      return known.catalog
+      return lastKnownView.catalog
     },
     diagnosticsOf: (server) => assembly.diagnosticsOf(server),
     configure: ({ configured, ...next }) => {
@@ -133,33 +137,33 @@ export const make = (options: {
           return globs === undefined ? [] : [[agent, { merge: undefined, sources: undefined, catalog }]]
         })
       )
-      known = undefined
+      lastKnownView = undefined
       ordered = undefined
       assembly = Catalog.assembly({ configured, global: next.tools })
       assembly.replace(new Map(configured.map((server) => [server, options.source(server)])))
-      tell(before, assembly.catalog(revision + 1))
+      publishChange(before, assembly.catalog(revision + 1))
     },
-    admit: (server) => renamed(assembly.admit(server, options.source(server))),
-    dismiss: (server) => renamed(assembly.dismiss(server)),
+    admit: (server) => publishRenames(assembly.admit(server, options.source(server))),
+    dismiss: (server) => publishRenames(assembly.dismiss(server)),
     update: (servers) => {
       const changed = new Map<string, Catalog.Source | undefined>()
       for (const server of servers) {
         const source = options.source(server)
-        if (!isSame(assembly.source(server), source)) changed.set(server, source)
+        if (!isSameSource(assembly.source(server), source)) changed.set(server, source)
       }
       if (changed.size === 0) return []
       ordered = undefined
       const { after, before, remarked } = assembly.replace(changed)
-      tell(before, after)
+      publishChange(before, after)
       return remarked
     }
   }
 }
 
-const isSame = (before: Catalog.Source | undefined, after: Catalog.Source | undefined): boolean =>
+const isSameSource = (before: Catalog.Source | undefined, after: Catalog.Source | undefined): boolean =>
   before === undefined || after === undefined
     ? before === after
     : before.server === after.server && before.listings === after.listings && before.tools === after.tools
 
-const areSame = (before: ReadonlyArray<Catalog.Source>, after: ReadonlyArray<Catalog.Source>): boolean =>
-  before.length === after.length && before.every((source, index) => isSame(source, after[index]))
+const areSameSources = (before: ReadonlyArray<Catalog.Source>, after: ReadonlyArray<Catalog.Source>): boolean =>
+  before.length === after.length && before.every((source, index) => isSameSource(source, after[index]))

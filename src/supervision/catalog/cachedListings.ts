@@ -1,5 +1,5 @@
 /**
- * What servers listed in an earlier run.
+ * Loads the listings that servers returned in an earlier run.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -10,10 +10,10 @@ import type { Definition } from "../servers/Definition.js"
 import type { SupervisorContext } from "../SupervisorContext.js"
 import * as ServerLogs from "../servers/serverLogs.js"
 
-/** How long a stored catalog may take to be read before it does without. */
+/** Time to read stored listings. After that, the server starts without them. */
 const budget = "1 second"
 
-/** Nothing, if the store fails or hangs. */
+/** Loads the stored listings of a server. Returns `undefined` if the store fails or hangs. */
 export const load = (
   context: SupervisorContext,
   name: string,
@@ -24,14 +24,16 @@ export const load = (
     Effect.map((stored) => Option.getOrUndefined(Option.flatten(stored))?.listings),
     Effect.catchAllCause((cause) =>
       Effect.sync(() => {
-        // with our logger, not with that of whoever asks
+        // The fault is logged with the supervisor's logger, not with the caller's.
         context.fork(ServerLogs.fault(name, config, cause))
         return undefined
       })
     )
   )
 
-/** What a server shows before it is asked: only one that is started by its first call has to. */
+/**
+ * The listings that a server shows before its first start. Only lazy servers need them: they start at the first call.
+ */
 export const cachedListingsOf = (
   context: SupervisorContext,
   { config, name }: Definition

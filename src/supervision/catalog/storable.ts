@@ -1,33 +1,36 @@
 /**
- * Lists as they may be written to disk: without the secrets of the server's config, which a server may repeat in them.
+ * Removes the secrets of a server's config from its listings before they are written to disk. A server may repeat the
+ * secrets it was given in names, texts and schemas.
  */
 import * as Predicate from "effect/Predicate"
 import type { Listings } from "../../domain/catalog/Catalog.js"
 import * as Secrets from "../../domain/Secrets.js"
 import { secrets, type ServerConfig } from "../../domain/server/ServerConfig.js"
 
-/** Shorter values are words of their own more often than secrets: hiding them would make schemas useless. */
+/** Shorter values are not removed: they are often ordinary words, and removing those would break schemas. */
 const minLength = 8
 
-type Entry = Readonly<Record<string, unknown>>
+type ListingEntry = Readonly<Record<string, unknown>>
 
 /**
- * The same lists where none of them holds a secret. Otherwise texts for people are scrubbed, a schema with a secret gives way
- * to one that allows everything, and an entry whose name or address has one is left out: the server lists it again when it
- * starts.
+ * Returns the listings without secrets, or the same object if they contain none. Titles and descriptions are scrubbed,
+ * a schema with a secret is replaced by one that accepts every object, and an entry with a secret in its name or
+ * address is left out: the server lists it again when it starts.
  */
 export const storable = (config: ServerConfig, listings: Listings): Listings => {
   const values = secrets(config).values.filter((value) => Secrets.reveal(value).length >= minLength)
   if (values.length === 0) return listings
   const spellings = values.map((value) => JSON.stringify(Secrets.reveal(value)).slice(1, -1))
-  const holds = (value: unknown): boolean => {
+  const hasSecret = (value: unknown): boolean => {
     const text = JSON.stringify(value) ?? ""
     return spellings.some((spelling) => text.includes(spelling))
   }
-  if (!holds(listings)) return listings
+  if (!hasSecret(listings)) return listings
   const scrub = Secrets.scrub({ values })
   const clean = <A>(entries: ReadonlyArray<A>): ReadonlyArray<A> =>
-    entries.flatMap((entry) => (holds(entry) ? (cleaned(entry as Entry, holds, scrub) as ReadonlyArray<A>) : [entry]))
+    entries.flatMap((entry) =>
+      hasSecret(entry) ? (cleanEntry(entry as ListingEntry, hasSecret, scrub) as ReadonlyArray<A>) : [entry]
+    )
   return {
     tools: clean(listings.tools),
     resources: clean(listings.resources),
@@ -36,26 +39,26 @@ export const storable = (config: ServerConfig, listings: Listings): Listings => 
   }
 }
 
-/** Keys that entries are found by. */
-const ids = ["name", "uri", "uriTemplate"]
+/** The keys that identify an entry. */
+const identifyingKeys = ["name", "uri", "uriTemplate"]
 
-const cleaned = (
-  entry: Entry,
+const cleanEntry = (
+  entry: ListingEntry,
   holds: (value: unknown) => boolean,
   scrub: (text: string) => string
-): ReadonlyArray<Entry> => {
-  if (ids.some((id) => holds(entry[id]))) return []
-  const kept = Object.entries(entry).flatMap(([key, value]): ReadonlyArray<readonly [string, unknown]> => {
+): ReadonlyArray<ListingEntry> => {
+  if (identifyingKeys.some((id) => holds(entry[id]))) return []
+  const cleanFields = Object.entries(entry).flatMap(([key, value]): ReadonlyArray<readonly [string, unknown]> => {
     if (!holds(key) && !holds(value)) return [[key, value]]
     if (key === "title" || key === "description") return [[key, scrub(String(value))]]
     if (key === "inputSchema") return [[key, { type: "object" }]]
-    // a prompt needs its arguments, but not what is said about them
-    return key === "arguments" && Array.isArray(value) ? [[key, namesOf(value, holds)]] : []
+    // A prompt needs the names of its arguments; their descriptions may be dropped.
+    return key === "arguments" && Array.isArray(value) ? [[key, cleanArguments(value, holds)]] : []
   })
-  return [Object.fromEntries(kept)]
+  return [Object.fromEntries(cleanFields)]
 }
 
-const namesOf = (args: ReadonlyArray<unknown>, holds: (value: unknown) => boolean): ReadonlyArray<unknown> =>
+const cleanArguments = (args: ReadonlyArray<unknown>, holds: (value: unknown) => boolean): ReadonlyArray<unknown> =>
   args
     .filter(Predicate.isRecord)
     .filter(({ name }) => !holds(name))

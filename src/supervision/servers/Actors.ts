@@ -1,5 +1,5 @@
 /**
- * The actors of one supervisor: how they begin, how they leave, and how all of them end.
+ * Creates, starts, removes and shuts down the actors of one supervisor.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,34 +13,36 @@ import type { Member, ServerRegistry } from "./ServerRegistry.js"
 import * as ServerActor from "../actor/ServerActor.js"
 
 export interface Actors {
-  /** A server that does nothing yet. One that is disabled or not trusted is its definition, and nothing else. */
+  /** Creates a server without starting it. A disabled or untrusted server gets no actor, only its definition. */
   readonly create: (definition: Definition) => Effect.Effect<Member>
   readonly start: (member: Member) => void
-  /** The actor of a server, made now if the server was inactive so far. None, if there is no such server. */
+  /**
+   * Returns the actor of a server and creates it if the server was inactive. `undefined` if the server does not exist.
+   */
   readonly find: (name: string) => Effect.Effect<ServerActor.ServerActor | undefined>
-  /** Sends it away. What is left of it ends by itself. */
+  /** Removes a server. Its links are closed in the background. */
   readonly retire: (name: string) => void
-  /** Ends when nothing of it is left. */
+  /** Returns when all links of the server are released. */
   readonly gone: (actor: ServerActor.ServerActor) => Effect.Effect<void>
 }
 
-/** Everything is over by then, whatever hangs. */
+/** Shutdown ends after this time, even if a server hangs. */
 const shutdownBudget = "5 seconds"
 
-/** They end with the scope. */
+/** The actors end with the scope. */
 export const make = (context: SupervisorContext, registry: ServerRegistry): Effect.Effect<Actors, never, Scope.Scope> =>
   Effect.gen(function* () {
     const life = yield* Effect.acquireRelease(Scope.make(), (life) =>
       withinBudget(shutdownBudget)(Scope.close(life, Exit.void))
     )
     const fibers = yield* Scope.extend(FiberMap.make<symbol>(), life)
-    /** Removed servers of which something is left, by name. */
+    /** Removed servers with links that are not yet released, by name. */
     const leaving = new Map<string, Set<ServerActor.ServerActor>>()
 
     const gone = ({ state }: ServerActor.ServerActor): Effect.Effect<void> =>
       Effect.ignore(state.until(() => undefined))
 
-    /** A new server does not meet those that had its name before. */
+    /** A new server waits until all removed servers of its name are released. */
     const ready = (name: string) =>
       Effect.suspend(() => Effect.forEach(leaving.get(name) ?? [], gone, { discard: true }))
 
@@ -65,7 +67,8 @@ export const make = (context: SupervisorContext, registry: ServerRegistry): Effe
         const definition = registry.inactive(name)
         if (definition === undefined) return Effect.succeed(registry.get(name))
         return Effect.flatMap(make(definition), (actor) => {
-          // its lists were read meanwhile: it may have another definition or an actor by now, or be gone
+          // The listings were loaded in the meantime: the server may have another definition, or an actor, or be
+          // removed.
           if (registry.inactive(name) !== definition) return find(name)
           registry.activate(actor)
           run(actor)

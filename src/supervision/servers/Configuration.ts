@@ -1,5 +1,5 @@
 /**
- * The set of servers, and how it changes: by a new configuration as a whole, or one by one while running.
+ * Changes the set of servers: by a new config as a whole, or one by one at run time.
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import * as Reconciler from "./Reconciler.js"
 import type { Member, ServerRegistry } from "./ServerRegistry.js"
 
 export interface Configuration extends Pick<Shape, "add" | "remove" | "plan" | "reconcile"> {
-  /** Starts what is configured first. */
+  /** Starts the servers of the initial config. */
   readonly begin: Effect.Effect<void>
 }
 
@@ -32,7 +32,7 @@ export const make = (
     let wanted = first
     let told: Reconciler.Wanted["diagnostics"] = []
 
-    /** What is said about no server in particular. */
+    /** Publishes new diagnostics that concern no single server. */
     const tell = () => {
       const known = new Set(told.map(({ message }) => message))
       told = wanted.diagnostics
@@ -42,7 +42,7 @@ export const make = (
 
     const running = registry.definitions
 
-    /** Puts the servers in their order, names and filters in force, and starts what is new. */
+    /** Sets the order of the servers, the rules for names and the filters, and starts the added servers. */
     const arrange = (names: Iterable<string>, added: ReadonlyArray<Member>): Effect.Effect<void> =>
       Effect.suspend(() => {
         const fresh = new Map(added.map((member) => [member.name, member]))
@@ -50,15 +50,16 @@ export const make = (
           [...names].flatMap((name) => fresh.get(name) ?? registry.get(name) ?? registry.inactive(name) ?? []),
           wanted
         )
-        // in steps, between which a scheduler may let the event loop turn: an actor runs as far as it can when it is started
+        // In single steps, between which the scheduler may yield to the event loop: a started actor runs until its
+        // first wait.
         return Effect.forEach(added, (member) => Effect.sync(() => actors.start(member)), { discard: true })
       })
 
-    /** One change at a time, and each as a whole. */
+    /** Applies one change at a time, without interruption. */
     const exclusively = <A, E>(change: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       applying.withPermits(1)(Effect.uninterruptible(change))
 
-    /** Only what has an actor takes time, and a fiber. */
+    /** Inactive servers are not created in fibers: only actors load listings. */
     const createAll = (definitions: ReadonlyArray<Definition>) =>
       Effect.gen(function* () {
         const active = definitions.filter((definition) => !isInactive(definition))
@@ -69,7 +70,7 @@ export const make = (
 
     // --- as a whole -------------------------------------------------------------------------------------------------
 
-    /** The public names of tools before and after, as far as they are known. */
+    /** The public tool names that appear and vanish, as far as the listings are known. */
     const toolsOf = (changes: Reconciler.Changes, next: Reconciler.Wanted) =>
       Effect.gen(function* () {
         const after = Reconciler.apply(running(), changes)
@@ -92,7 +93,7 @@ export const make = (
         }
       })
 
-    /** What a server will list, if it comes up as it is known. */
+    /** The listings that a server is expected to have under a new definition: those of its actor, or stored ones. */
     const foreseen = (definition: Definition, isOther: boolean) =>
       Effect.suspend(() => {
         const { config, name } = definition
@@ -103,7 +104,7 @@ export const make = (
         return known === undefined ? load(context, name, config) : Effect.succeed(known)
       })
 
-    /** Gives a server another definition. One that was inactive and stays so needs no actor for that. */
+    /** Changes the definition of a server. A server that was inactive and stays inactive needs no actor for it. */
     const apply = (definition: Definition, message: Omit<Message, "definition"> = {}): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (staysInactive(definition)) return Effect.sync(() => registry.redefine(definition))
@@ -113,7 +114,7 @@ export const make = (
         )
       })
 
-    /** At the same time where actors are told; what needs none gets no fiber either. */
+    /** Runs `f` concurrently for servers with an actor. Servers that stay inactive need no fiber. */
     const forAll = <A>(
       all: ReadonlyArray<A>,
       definitionOf: (each: A) => Definition,
@@ -129,7 +130,7 @@ export const make = (
     const staysInactive = (definition: Definition) =>
       registry.inactive(definition.name) !== undefined && isInactive(definition)
 
-    /** What servers listed in an earlier run, by name. */
+    /** The stored listings of servers, by name. */
     const keptOfAll = (definitions: ReadonlyArray<Definition>) =>
       Effect.map(
         Effect.forEach(
@@ -164,11 +165,11 @@ export const make = (
         const move = ({ change, definition }: Reconciler.Changes["change"][number]) =>
           apply(changes.taken.includes(definition.name) ? withTakeover(definition) : definition, {
             event: { _tag: "ConfigChanged", change, settings: definition.settings },
-            kept: kept.get(definition.name)
+            cachedListings: kept.get(definition.name)
           })
         yield* forAll(changes.change, ({ definition }) => definition, move)
         yield* forAll(changes.remarked, (definition) => definition, apply)
-        // one without an actor may have been given one meanwhile, by a command
+        // A command may have created an actor in the meantime.
         changes.stop.filter((name) => !leaving.includes(name)).forEach(actors.retire)
         yield* arrange(order, added)
         tell()
@@ -211,7 +212,7 @@ export const make = (
     }
   })
 
-/** Whether what it listed says nothing about what it will list. */
+/** Whether the current listings say nothing about the listings under the new config. */
 const isOther = ({ change }: Reconciler.Changes["change"][number]): boolean => change === "identity"
 
 const withTakeover = (definition: Definition): Definition => ({

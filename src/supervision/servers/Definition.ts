@@ -1,5 +1,5 @@
 /**
- * A server as it is to run, in the words of the supervisor.
+ * The definition of a server: its decoded config, its settings and its diagnostics.
  */
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import type * as Lifecycle from "../../domain/server/Lifecycle.js"
@@ -9,12 +9,12 @@ import type { Origin } from "../../domain/server/ServerSnapshot.js"
 export interface Definition {
   readonly name: string
   readonly origin: Origin
-  /** Absent if its entry cannot be used; then `settings.invalid` says why. */
+  /** Absent if the entry is invalid; then `settings.invalid` contains the reason. */
   readonly config: ServerConfig | undefined
   readonly settings: Lifecycle.Settings
-  /** What a person should know about its entry. */
+  /** Diagnostics about the entry. */
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
 
-/** Whether nothing happens to the server until a command or another config asks for it: it needs no actor before that. */
+/** Whether the server stays disabled until a command or another config enables it. Such a server needs no actor. */
 export const isInactive = ({ settings }: Definition): boolean => settings.disabled !== undefined

@@ -1,5 +1,5 @@
 /**
- * From a configuration to what is to run, and from what runs to that: decided here as data, done elsewhere.
+ * Decodes a config and compares it with the running servers. Returns data; `Configuration` applies it.
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -15,23 +15,26 @@ import type * as ToolName from "../../domain/catalog/ToolName.js"
 import type { Definition } from "./Definition.js"
 import type { Desired } from "../model.js"
 
-/** A configuration that makes sense as a whole. Single servers may still be wrong: their definitions say so. */
+/** A config that is valid as a whole. Single servers may be invalid: their definitions contain the reason. */
 export interface Wanted {
-  /** In the order of the configuration. */
+  /** In the order of the config. */
   readonly definitions: ReadonlyMap<string, Definition>
-  /** For servers that are added later. */
+  /** Defaults for servers that are added at run time. */
   readonly defaults: ServerConfig.Defaults
   readonly tools: ToolName.Globs
   readonly agents: ReadonlyMap<string, ToolName.Globs>
-  /** What a person should know about what is not part of one server's entry. */
+  /** Diagnostics that concern no single entry. */
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
 
-/** Fails for what concerns all servers. A wrong entry costs only its own server, which is then shown as failed. */
+/**
+ * Decodes a config. Fails only for errors that concern all servers. A server with an invalid entry is reported as
+ * failed.
+ */
 export const resolve = (given: Desired): Either.Either<Wanted, InvalidConfig> =>
   Either.map(prepare(given), ({ entries, finish }) => finish(entries.flatMap((define) => define())))
 
-/** The same, entry by entry: others have their turn between two of them. */
+/** Decodes a config like `resolve`, one entry per step, so that other fibers can run in between. */
 export const resolveInSteps = (given: Desired): Effect.Effect<Wanted, InvalidConfig> =>
   Effect.flatMap(prepare(given), ({ entries, finish }) =>
     Effect.map(
@@ -41,7 +44,7 @@ export const resolveInSteps = (given: Desired): Effect.Effect<Wanted, InvalidCon
   )
 
 interface Prepared {
-  /** In the order of the configuration. To look at them takes time. */
+  /** Decodes the entries, in the order of the config. Each takes time. */
   readonly entries: ReadonlyArray<() => ReadonlyArray<Definition>>
   readonly finish: (definitions: ReadonlyArray<Definition>) => Wanted
 }
@@ -79,7 +82,7 @@ const prepare = (given: Desired): Either.Either<Prepared, InvalidConfig> =>
     }
   })
 
-/** One server that is added while running. Here a wrong entry is an error: somebody waits for the answer. */
+/** Decodes one server that is added at run time. An invalid entry is an error for the caller. */
 export const define = (
   name: string,
   input: unknown,
@@ -112,7 +115,7 @@ const definitionOf = (
   diagnostics
 })
 
-/** None for an entry that only switches a server of a lower layer. */
+/** Empty for an entry that only enables or disables a server of a lower layer. */
 const configuredServer = (
   name: string,
   input: unknown,
@@ -140,7 +143,7 @@ const invalidServer = (name: string, error: InvalidConfig): Definition => ({
 
 type Checked<A> = Either.Either<A, ReadonlyArray<Issue>>
 
-/** What is wrong with the whole is nobody's in particular. */
+/** Errors of the config as a whole name no server. */
 const whole = <A>(checked: Checked<A>): Either.Either<A, InvalidConfig> =>
   Either.mapLeft(checked, (issues) => new InvalidConfig({ issues }))
 
@@ -155,7 +158,7 @@ const decodeDefaults = (input: unknown) =>
 const wrong = (path: Issue["path"], expected: string, found: string): Checked<never> =>
   Either.left([{ path, expected, found }])
 
-/** The own entries of a plain object. Anything else may hold something that its keys do not show. */
+/** The own entries of a plain object. Other objects may have values that their keys do not show. */
 const entriesOf = (input: unknown, path: Issue["path"]): Checked<ReadonlyArray<readonly [string, unknown]>> => {
   if (input === undefined) return Either.right([])
   try {
@@ -163,7 +166,7 @@ const entriesOf = (input: unknown, path: Issue["path"]): Checked<ReadonlyArray<r
       typeof input === "object" && input !== null && [null, Object.prototype].includes(Object.getPrototypeOf(input))
     return plain ? Either.right(Object.entries(input)) : wrong(path, "an object", foundIn(input))
   } catch {
-    // what a getter or a proxy throws may hold what it was to give
+    // The exception of a getter or a proxy may contain the value, which may be secret.
     return wrong(path, "an object", "one that cannot be read")
   }
 }
@@ -176,7 +179,7 @@ const globsOf = (input: unknown, path: Issue["path"]): Checked<ToolName.Globs> =
     const issues = entries
       .filter(([, offered]) => typeof offered !== "boolean")
       .map(([pattern, offered]) => ({ path: [...path, pattern], expected: "a boolean", found: describeType(offered) }))
-    // fromEntries takes every name for a key, also those that mean something else in an assignment
+    // `fromEntries` defines every key as a property, also `__proto__`, which an assignment would interpret.
     return issues.length === 0 ? Either.right(Object.fromEntries(entries) as ToolName.Globs) : Either.left(issues)
   })
 
@@ -197,27 +200,33 @@ const namesOf = (input: unknown, path: Issue["path"]): Checked<ReadonlySet<unkno
     ? Either.right(new Set(input))
     : wrong(path, "an array of names", describeType(input))
 
-/** How what runs differs from what is wanted. Every name is in exactly one of `start`, `stop`, `change` and `keep`. */
+/**
+ * The difference between the running servers and a config. Every name is in exactly one of `start`, `stop`, `change`
+ * and `keep`.
+ */
 export interface Changes {
   readonly start: ReadonlyArray<Definition>
   readonly stop: ReadonlyArray<string>
   readonly change: ReadonlyArray<{
     readonly definition: Definition
-    /** What it asks for, as `ServerConfig.compare` has it. */
+    /** The kind of change, as returned by `ServerConfig.compare`. */
     readonly change: "settings" | "link" | "identity"
   }>
   readonly keep: ReadonlyArray<string>
-  /** Servers added while running whose name the configuration takes over. They are in `change`, too. */
+  /** Servers added at run time whose name the config takes over. They are in `change`, too. */
   readonly taken: ReadonlyArray<string>
-  /** Those that mean the same as before, but of whose entries something else is said now. */
+  /** Unchanged servers whose origin or diagnostics changed. */
   readonly remarked: ReadonlyArray<Definition>
-  /** All that is configured, in its order. */
+  /** All configured servers, in the order of the config. */
   readonly configured: ReadonlyArray<Definition>
 }
 
-/** Leaves alone what was added while running, unless the configuration has a server of that name. */
+/**
+ * Compares the running servers with a config. Servers added at run time stay, unless the config has a server of their
+ * name.
+ */
 export const compare = (running: ReadonlyMap<string, Definition>, wanted: Wanted): Changes => {
-  // what nobody has approved of does not take a name from a server that somebody added
+  // An untrusted entry does not take the name of a server that was added at run time.
   const isMeek = (definition: Definition) =>
     !isTrusted(definition) && running.get(definition.name)?.origin === "dynamic"
   const configured = [...wanted.definitions.values()].filter((definition) => !isMeek(definition))
@@ -271,7 +280,7 @@ const isTrusted = ({ settings }: Definition): boolean => settings.disabled !== "
 
 const sameSettings = Schema.equivalence(Lifecycle.Settings)
 
-/** The servers afterwards: those of the configuration in its order, then those added while running in theirs. */
+/** The servers after the change: those of the config in its order, then those added at run time in theirs. */
 export const apply = (
   running: ReadonlyMap<string, Definition>,
   { configured }: Changes

@@ -43,7 +43,7 @@ export interface ServerRegistry {
   readonly notFound: (name: string) => ServerNotFound
   /** Puts other servers, or the same in another order, in place of those there are. */
   readonly set: (members: ReadonlyArray<Member>, rules: Omit<LiveCatalog.Rules, "configured">) => void
-  /** One more server, behind all others. */
+  /** Adds a server behind all others. */
   readonly add: (member: Member) => void
   readonly remove: (name: string) => void
   /** A server that was inactive has an actor from now on. */
@@ -106,12 +106,12 @@ export const make = (events: EventLog): ServerRegistry => {
     }
   }
 
-  /** Whether it looks different from before. */
+  /** Returns whether the snapshot changed. */
   const show = (next: ServerSnapshot): boolean => {
     const before = shown.get(next.name)
     if (before !== undefined && isSame(before, next)) return false
     shown.set(next.name, next)
-    settling.saw(next)
+    settling.onSnapshot(next)
     tell(next.name, next.diagnostics)
     return true
   }
@@ -120,7 +120,7 @@ export const make = (events: EventLog): ServerRegistry => {
 
   const showMember = (member: Member) => (isActor(member) ? showActor(member) : show(inactiveSnapshotOf(member)))
 
-  /** Of these servers something else is to be said. */
+  /** Publishes the snapshots of these servers again. Returns whether one changed. */
   const showActors = (servers: ReadonlyArray<string>): boolean =>
     servers
       .flatMap((server) => actors.get(server) ?? [])
@@ -130,7 +130,7 @@ export const make = (events: EventLog): ServerRegistry => {
   const forget = (name: string) => {
     shown.delete(name)
     told.delete(name)
-    settling.removed(name)
+    settling.onRemoved(name)
   }
 
   const definition = (name: string) => actors.get(name)?.definition() ?? inactive.get(name)
@@ -177,7 +177,7 @@ export const make = (events: EventLog): ServerRegistry => {
       snapshots.touch()
     },
     remove: (name) => {
-      // what goes away with it is told while its config is there
+      // before the config is removed: the events about its tools are scrubbed with it
       const others = catalog.dismiss(name)
       names.delete(name)
       actors.delete(name)

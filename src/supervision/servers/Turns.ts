@@ -1,7 +1,7 @@
 /**
- * Takes work in turns: so many at a time, in the order in which they came. A turn that has lasted long enough ends, and its work
- * goes on beside the others: what is slow, and waits more than it works, does not keep the others waiting. And a turn has a
- * shortest length, so that work that ends at once, and comes again and again, does not take all the time there is.
+ * Limits how many effects run at a time, in order of arrival. A turn ends after its longest duration, and its effect
+ * continues beside the others: a slow effect that mostly waits does not block the others. A turn also has a shortest
+ * duration, so that effects that end at once and are repeated do not take all CPU time.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -10,11 +10,11 @@ import * as Scope from "effect/Scope"
 import * as CallQueue from "../calls/CallQueue.js"
 
 export interface Turns {
-  /** Waits for a turn, and runs the effect in it. It can be interrupted at any time. */
+  /** Waits for a turn and runs the effect in it. Interruptible at any time. */
   readonly take: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }
 
-/** The clock of a turn ends with the scope. */
+/** The timers of the turns end with the scope. */
 export const make = (options: {
   readonly atOnce: number
   readonly shortest: Duration.DurationInput

@@ -1,5 +1,5 @@
 /**
- * Logins, as the servers see them: who is to be connected after one, and what is said of it.
+ * Implements `McpAuth` for the servers of a supervisor: checks trust and connects a server after its login.
  */
 import * as Effect from "effect/Effect"
 import type { Auth } from "../../auth/Auth.js"
@@ -17,10 +17,10 @@ export const make = (
   registry: ServerRegistry,
   find: (name: string) => Effect.Effect<ServerActor, ServerNotFound>
 ): AuthShape => {
-  /** Somebody who logs in wants the server, unless he has switched it off. */
+  /** Connects a server after a login, unless it is disabled. */
   const afterLogin = (actor: ServerActor): Effect.Effect<ServerStatus.ServerStatus, ServerNotFound> =>
     Effect.gen(function* () {
-      // by then it has heard of the login
+      // When this message is handled, the actor has also handled the change of credentials.
       yield* actor.tell({})
       const { status } = Lifecycle.status(actor.state.get())
       const isStuck = status === "failed" || status === "needs_client_registration"
@@ -34,7 +34,7 @@ export const make = (
       )
     })
 
-  /** Only after a login the server itself has something to do. */
+  /** Runs a method for a server by name. It needs no actor: only a completed login affects the server itself. */
   const named = <A, E>(
     method: string,
     name: string,
@@ -45,7 +45,7 @@ export const make = (
       return definition === undefined ? Effect.fail(registry.notFound(name)) : run(definition.config)
     })
 
-  /** The address of a server that is not trusted must not be asked, not even for a login. */
+  /** Rejects a login at an untrusted server: no request may be sent to its address. */
   const trusted = <A, E>(name: string, login: Effect.Effect<A, E>): Effect.Effect<A, E | AuthError> =>
     Effect.suspend((): Effect.Effect<A, E | AuthError> => {
       if (registry.definition(name)?.settings.disabled !== "trust") return login

@@ -1,5 +1,5 @@
 /**
- * What is logged about servers: constant messages, with what varies beside them as annotations.
+ * Writes log lines about servers: constant messages, with the variable parts as annotations.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ const annotated = (server: string, annotations: Annotations) =>
 export const warning = (server: string, message: string, annotations: Annotations = {}): Effect.Effect<void> =>
   annotated(server, annotations)(Effect.logWarning(message))
 
-/** A change of phase within one attempt is not worth a line. */
+/** Logs a new status. A change within one status, such as the next phase of an attempt, is not logged. */
 export const statusChanged = (server: string, from: ServerStatus, to: ServerStatus): Effect.Effect<void> => {
   if (from.status === to.status) return Effect.void
   const stopped =
@@ -46,7 +46,7 @@ const entered = (server: string, to: ServerStatus): Effect.Effect<void> => {
   }
 }
 
-/** A fault that cost something, but was contained. */
+/** Logs a fault that was contained. */
 export const fault = (
   server: string,
   config: ServerConfig | undefined,

@@ -1,5 +1,5 @@
 /**
- * A server as it is shown.
+ * Builds the snapshot of a server from its actor, or from its definition if it is inactive.
  */
 import { defined } from "../../domain/internal/defined.js"
 import type { Diagnostic } from "../../domain/Diagnostic.js"
@@ -35,7 +35,7 @@ export const snapshotOf = (actor: ServerActor, catalog: ReadonlyArray<Diagnostic
   }
 }
 
-/** A server that has no actor: its definition says all there is to say. */
+/** The snapshot of a server without an actor. */
 export const inactiveSnapshotOf = ({ config, diagnostics, name, origin, settings }: Definition): ServerSnapshot => {
   const snapshot: ServerSnapshot = {
     name,
@@ -51,7 +51,7 @@ export const inactiveSnapshotOf = ({ config, diagnostics, name, origin, settings
   return config?._tag === "Local" ? { ...snapshot, transport: "stdio" } : snapshot
 }
 
-/** Whether there is nothing new to see. */
+/** Whether two snapshots show the same values. */
 export const isSame = (a: ServerSnapshot, b: ServerSnapshot): boolean =>
   (a.status === b.status || ServerStatus.equals(a.status, b.status)) &&
   a.generation === b.generation &&

@@ -1,5 +1,6 @@
 /**
- * What callbacks say, as a stream for any number of readers. Nobody waits for a slow reader: what waits for it is bounded.
+ * Turns values from callbacks into a stream for any number of readers. Publishing never waits for a slow reader: the values that
+ * wait for a reader are limited, and the oldest are dropped.
  */
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
@@ -9,47 +10,47 @@ import * as Stream from "effect/Stream"
 
 export interface Broadcast<A> {
   readonly publish: (value: A) => void
-  /** Ends all streams, after what waits in them. */
+  /** Ends all streams after the values that wait in them. */
   readonly end: () => void
-  /** What is said from now on, and for the first reader also what was said before, if it is kept. */
+  /** The values published from now on. With `early`, the first reader also gets the values published before. */
   readonly subscribe: Effect.Effect<Stream.Stream<A>, never, Scope.Scope>
-  /** The same from the moment it is read. */
+  /** Subscribes when the stream starts. */
   readonly stream: Stream.Stream<A>
 }
 
-/** What waits for one reader. */
+/** The values that wait for one reader. */
 interface Inbox<A> {
   readonly waiting: Map<unknown, A>
-  /** Characters of the keys. */
+  /** The total length of the keys. */
   characters: number
   readonly latch: Effect.Latch
 }
 
-/** Characters of the keys of what waits for one reader: values are about as long as their keys. */
+/** Limit for the total length of the keys that wait for one reader: values are about as long as their keys. */
 const maxCharacters = 1024 * 1024
 
 const lengthOf = (key: unknown): number => (typeof key === "string" ? key.length : 0)
 
 export const make = <A>(options: {
-  /** How many values wait for a reader. Beyond that, and beyond 1 MiB of keys, it misses the oldest. */
+  /** How many values wait for a reader. Above this, or above 1 MiB of keys, the oldest values are dropped. */
   readonly capacity: number
-  /** Of the values with the same key only the newest waits. Without it, all do. */
+  /** Only the newest of the values with the same key waits. Without it, all values wait. */
   readonly key?: ((value: A) => string) | undefined
-  /** Whether what is said before anybody listens is kept for the first who does. */
+  /** Whether values published before the first subscription wait for the first reader. */
   readonly early: boolean
 }): Broadcast<A> => {
   const inboxes = new Set<Inbox<A>>()
   const emptyInbox = (): Inbox<A> => ({ waiting: new Map(), characters: 0, latch: Effect.unsafeMakeLatch() })
   let early: Inbox<A> | undefined
-  let isEarly = options.early
-  let ended = false
+  let keepsEarlyValues = options.early
+  let isEnded = false
 
-  const put = (inbox: Inbox<A>, value: A) => {
+  const enqueue = (inbox: Inbox<A>, value: A) => {
     const { latch, waiting } = inbox
     const key = options.key?.(value) ?? Symbol()
-    const before = waiting.size
+    const sizeBefore = waiting.size
     waiting.set(key, value)
-    if (waiting.size > before) inbox.characters += lengthOf(key)
+    if (waiting.size > sizeBefore) inbox.characters += lengthOf(key)
     while (waiting.size > 1 && (waiting.size > options.capacity || inbox.characters > maxCharacters)) {
       const [oldest] = waiting.keys()
       waiting.delete(oldest)
@@ -58,15 +59,15 @@ export const make = <A>(options: {
     latch.unsafeOpen()
   }
 
-  const enter = Effect.sync(() => {
+  const addInbox = Effect.sync(() => {
     const inbox = early ?? emptyInbox()
     early = undefined
-    isEarly = false
+    keepsEarlyValues = false
     inboxes.add(inbox)
     return inbox
   })
 
-  const take = (inbox: Inbox<A>): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
+  const takeChunk = (inbox: Inbox<A>): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
     Effect.suspend(() => {
       const { latch, waiting } = inbox
       if (waiting.size > 0) {
@@ -75,24 +76,24 @@ export const make = <A>(options: {
         inbox.characters = 0
         return Effect.succeed(values)
       }
-      if (ended) return Effect.fail(Option.none())
+      if (isEnded) return Effect.fail(Option.none())
       latch.unsafeClose()
-      return Effect.zipRight(latch.await, take(inbox))
+      return Effect.zipRight(latch.await, takeChunk(inbox))
     })
 
   const subscribe = Effect.map(
-    Effect.acquireRelease(enter, (inbox) => Effect.sync(() => inboxes.delete(inbox))),
-    (inbox) => Stream.repeatEffectChunkOption(take(inbox))
+    Effect.acquireRelease(addInbox, (inbox) => Effect.sync(() => inboxes.delete(inbox))),
+    (inbox) => Stream.repeatEffectChunkOption(takeChunk(inbox))
   )
 
   return {
     publish: (value) => {
-      if (ended) return
-      if (isEarly) put((early ??= emptyInbox()), value)
-      for (const inbox of inboxes) put(inbox, value)
+      if (isEnded) return
+      if (keepsEarlyValues) enqueue((early ??= emptyInbox()), value)
+      for (const inbox of inboxes) enqueue(inbox, value)
     },
     end: () => {
-      ended = true
+      isEnded = true
       for (const { latch } of inboxes) latch.unsafeOpen()
     },
     subscribe,

@@ -1,6 +1,6 @@
 /**
- * The last so many values, or as many as have room, numbered from 1 without gaps. Each reader has its own place in it and takes what it wants when it
- * wants: nothing waits for a slow one, and nothing is kept for it alone.
+ * Keeps the newest values of a sequence, numbered from 1 without gaps, for readers that start at any number. Each reader has its
+ * own position and reads at its own speed: writers do not wait for a slow reader, and no value is kept for it.
  */
 import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
@@ -9,18 +9,18 @@ import * as Stream from "effect/Stream"
 
 export interface ReplayLog<A> {
   readonly push: (value: A) => void
-  /** The number the next value gets. */
+  /** The number of the next value. */
   readonly next: () => number
-  /** From the value of this number on, which is asked for when the stream starts. */
+  /** The values from a number on. `first` is called when the stream starts. */
   readonly from: (first: () => number) => Stream.Stream<A>
-  /** Ends all streams, after what is still there for them. */
+  /** Ends all streams after the values that they have not read. */
   readonly end: () => void
 }
 
-/** How many values a reader takes at once. */
+/** How many values a reader takes at once, at most. */
 const chunkSize = 256
 
-/** The room for all values together, and how much of it one takes. The newest value is kept however large it is. */
+/** The size limit for all values together, and the size of one value. The newest value is kept even if it exceeds the limit. */
 export interface Room<A> {
   readonly total: number
   readonly of: (value: A) => number
@@ -28,28 +28,28 @@ export interface Room<A> {
 
 export const make = <A>(options: {
   readonly capacity: number
-  /** Defaults to any. */
+  /** Defaults to no limit. */
   readonly room?: Room<A> | undefined
-  /** What a reader gets instead of what is no longer there. Nothing, if absent. */
+  /** The value that a reader gets in place of the dropped ones. If absent, they are omitted. */
   readonly missed?: ((from: number, to: number) => A) | undefined
 }): ReplayLog<A> => {
   const { capacity, missed, room } = options
-  const kept: Array<A | undefined> = []
+  const slots: Array<A | undefined> = []
   const sizes: Array<number> = []
   const waiting = new Set<() => void>()
   let next = 1
   let oldest = 1
-  let taken = 0
-  let ended = false
+  let totalSize = 0
+  let isEnded = false
 
-  const drop = () => {
+  const dropOldest = () => {
     const place = oldest % capacity
-    kept[place] = undefined
-    taken -= sizes[place] ?? 0
+    slots[place] = undefined
+    totalSize -= sizes[place] ?? 0
     oldest += 1
   }
 
-  const isFull = (total: number) => oldest < next && taken > total
+  const isFull = (total: number) => oldest < next && totalSize > total
 
   const wake = () => {
     const readers = [...waiting]
@@ -57,10 +57,10 @@ export const make = <A>(options: {
     for (const resume of readers) resume()
   }
 
-  const news = (reader: { readonly at: number }) =>
+  const awaitValue = (reader: { readonly at: number }) =>
     Effect.async<void>((resume) => {
-      // it may have come between the look and the wait
-      if (ended || reader.at < next) return resume(Effect.void)
+      // a value can arrive between the check and the wait
+      if (isEnded || reader.at < next) return resume(Effect.void)
       const wakeUp = () => resume(Effect.void)
       waiting.add(wakeUp)
       return Effect.sync(() => waiting.delete(wakeUp))
@@ -76,36 +76,36 @@ export const make = <A>(options: {
       if (reader.at < next) {
         const end = Math.min(next, reader.at + chunkSize)
         const values: Array<A> = []
-        for (; reader.at < end; reader.at++) values.push(kept[reader.at % capacity] as A)
+        for (; reader.at < end; reader.at++) values.push(slots[reader.at % capacity] as A)
         return Effect.succeed(Chunk.unsafeFromArray(values))
       }
-      return ended ? Effect.fail(Option.none()) : Effect.zipRight(news(reader), take(reader))
+      return isEnded ? Effect.fail(Option.none()) : Effect.zipRight(awaitValue(reader), take(reader))
     })
 
   return {
     push: (value) => {
-      if (ended) return
-      if (next - oldest === capacity) drop()
+      if (isEnded) return
+      if (next - oldest === capacity) dropOldest()
       if (room !== undefined) {
         const size = room.of(value)
-        taken += size
-        while (isFull(room.total)) drop()
+        totalSize += size
+        while (isFull(room.total)) dropOldest()
         sizes[next % capacity] = size
       }
-      kept[next % capacity] = value
+      slots[next % capacity] = value
       next += 1
       if (waiting.size > 0) wake()
     },
     next: () => next,
     from: (first) =>
       Stream.suspend(() => {
-        const wanted = first()
-        // a number nobody has given out yet, or none at all
-        const at = Number.isFinite(wanted) ? Math.min(Math.max(1, Math.floor(wanted)), next) : next
+        const requested = first()
+        // the number can be above the newest value, or not a finite number
+        const at = Number.isFinite(requested) ? Math.min(Math.max(1, Math.floor(requested)), next) : next
         return Stream.repeatEffectChunkOption(take({ at }))
       }),
     end: () => {
-      ended = true
+      isEnded = true
       wake()
     }
   }

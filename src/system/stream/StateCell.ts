@@ -1,5 +1,5 @@
 /**
- * A value that changes, for those who want to know it, follow it, or wait for something about it.
+ * A mutable value that callers can read, follow as a stream, or wait on.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -8,20 +8,20 @@ import * as Broadcast from "./Broadcast.js"
 export interface StateCell<A> {
   readonly get: () => A
   readonly set: (value: A) => void
-  /** The current value first, then each change; a slow reader gets the newest. Ends when the cell does. */
+  /** The current value, then each change; a slow reader gets only the newest. Ends with the cell. */
   readonly changes: Stream.Stream<A>
   /**
-   * What `pick` makes of the first value, now or later, of which it makes something. It sees every value that is set. Fails
-   * if the cell ends before.
+   * Waits until `pick` returns a result for the current value or a later one. It is called with every value that is set. Fails if
+   * the cell ends first.
    */
   readonly until: <B>(pick: (value: A) => B | undefined) => Effect.Effect<B, "ended">
-  /** Nobody is told anything any more. The value itself may still change. */
+  /** Ends all streams and waits. The value can still be set and read. */
   readonly end: () => void
 }
 
-/** A value that is put together when it is asked for, and then only if something has changed since it was asked for last. */
+/** A value that is computed when it is read, and only if its inputs changed since the last read. */
 export interface Derived<A> extends Pick<StateCell<A>, "get" | "changes" | "end"> {
-  /** What it is made of has changed. */
+  /** Marks the value as changed. */
   readonly touch: () => void
 }
 
@@ -48,34 +48,34 @@ export const derived = <A>(compute: () => A): Derived<A> => {
 }
 
 export const make = <A>(initial: A): StateCell<A> => {
-  /** There are thousands of cells that are never followed. */
+  /** Created with the first reader: there are thousands of cells that are never followed. */
   let broadcast: Broadcast.Broadcast<A> | undefined
-  const followed = () => {
+  const openBroadcast = () => {
     broadcast ??= Broadcast.make<A>({ capacity: 1, key: () => "value", early: false })
-    if (ended) broadcast.end()
+    if (isEnded) broadcast.end()
     return broadcast
   }
   const waiting = new Set<(value: A) => void>()
-  const abandoned = new Set<() => void>()
+  const endWaits = new Set<() => void>()
   let current = initial
-  let ended = false
+  let isEnded = false
 
   return {
     get: () => current,
     set: (value) => {
       current = value
-      if (ended) return
+      if (isEnded) return
       broadcast?.publish(value)
-      for (const tell of waiting) tell(value)
+      for (const check of waiting) check(value)
     },
     get changes() {
       return Stream.unwrapScoped(
         Effect.map(
-          Effect.suspend(() => followed().subscribe),
+          Effect.suspend(() => openBroadcast().subscribe),
           (rest) =>
             Stream.suspend(() => Stream.make(current)).pipe(
               Stream.concat(rest),
-              // what was set between subscribing and reading is there twice
+              // a value that is set between subscribing and reading arrives twice
               Stream.changesWith(Object.is)
             )
         )
@@ -85,30 +85,30 @@ export const make = <A>(initial: A): StateCell<A> => {
       Effect.async<B, "ended">((resume) => {
         const now = pick(current)
         if (now !== undefined) return resume(Effect.succeed(now))
-        if (ended) return resume(Effect.fail("ended"))
-        const leave = () => {
-          waiting.delete(tell)
-          abandoned.delete(end)
+        if (isEnded) return resume(Effect.fail("ended"))
+        const stopWaiting = () => {
+          waiting.delete(check)
+          endWaits.delete(fail)
         }
-        const tell = (value: A) => {
+        const check = (value: A) => {
           const picked = pick(value)
           if (picked === undefined) return
-          leave()
+          stopWaiting()
           resume(Effect.succeed(picked))
         }
-        const end = () => {
-          leave()
+        const fail = () => {
+          stopWaiting()
           resume(Effect.fail("ended"))
         }
-        waiting.add(tell)
-        abandoned.add(end)
-        return Effect.sync(leave)
+        waiting.add(check)
+        endWaits.add(fail)
+        return Effect.sync(stopWaiting)
       }),
     end: () => {
-      if (ended) return
-      ended = true
+      if (isEnded) return
+      isEnded = true
       broadcast?.end()
-      for (const tell of abandoned) tell()
+      for (const fail of endWaits) fail()
     }
   }
 }

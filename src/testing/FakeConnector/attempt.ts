@@ -1,5 +1,5 @@
 /**
- * One attempt to connect: what its script lets happen, what the test does by hand, and how it is given up and closed.
+ * Implements one attempt of a fake connector. It runs the script, obeys the test, and handles interruption and closing.
  */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -23,9 +23,9 @@ import { makeSession } from "./session.js"
 export interface Running {
   readonly link: Link
   readonly handle: Attempt
-  /** What the one who connects waits for. */
+  /** The effect that the caller of `connect` runs. */
   readonly connect: Effect.Effect<Session.Session, Errors.ConnectionError>
-  /** Ends everything, in the time it is told to take. */
+  /** Closes the attempt, in the time that `closeTakes` sets. */
   readonly release: Effect.Effect<void>
 }
 
@@ -63,7 +63,7 @@ export const makeAttempt = (
       logLevel: "debug"
     }
 
-    /** Has to run within a change. */
+    /** Ends the session. Must run within a change. */
     const end = (reason: Errors.ConnectionError) => {
       link.stage = "over"
       link.reason = reason
@@ -148,7 +148,7 @@ export const makeAttempt = (
         Effect.timeoutTo({
           duration: after,
           onSuccess: Effect.succeed,
-          // if it has opened just now, that counts
+          // If it has just opened, the session counts.
           onTimeout: () =>
             Effect.zipRight(fail(new Errors.ConnectTimeout({ server, phase, after })), Deferred.await(ready))
         }),
@@ -224,11 +224,11 @@ export const makeAttempt = (
     return { link, handle, connect, release }
   })
 
-/** No time at all needs no timer. */
+/** Sleeps, unless the time is zero: no timer is needed then. */
 const pass = (time: Duration.DurationInput): Effect.Effect<void> =>
   Duration.toMillis(time) > 0 ? Effect.sleep(time) : Effect.void
 
-/** A server sends only what is urgent enough for the level the client has set. */
+/** Whether a server omits a log line because it is below the level that the client has set. */
 const isTooQuiet = (link: Link, { level, source }: Protocol.LogLine): boolean => {
   const order = Protocol.LogLevel.literals
   return source === "server" && level !== undefined && order.indexOf(level) < order.indexOf(link.logLevel)

@@ -1,6 +1,5 @@
 /**
- * One request from its beginning to its end: what the server does with it, its two clocks, its progress, and what the end of
- * the session makes of it.
+ * Runs one request of a fake session, with its response, timeouts and progress, until the session ends.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -26,24 +25,24 @@ export interface Request<A> {
   readonly idle: number
   readonly total: number
   readonly onProgress?: ((progress: Protocol.Progress) => Effect.Effect<void>) | undefined
-  /** Instead of `called` and how it ended. */
+  /** Recorded instead of `called` and `settled`. */
   readonly fact?: Fact | undefined
-  /** Runs when the request begins. */
+  /** Runs at the start of the request. */
   readonly onStart?: ((call: Call<A>) => void) | undefined
-  /** Runs when the request is over. */
+  /** Runs at the end of the request. */
   readonly onDone?: ((call: Call<A>) => void) | undefined
 }
 
 interface Pending<A> {
   readonly call: Call<A>
-  /** What nobody has handled yet, in order. */
+  /** The progress reports that wait for the handler, in order. */
   readonly reports: Mailbox.Mailbox<Protocol.Progress>
   readonly outcome: Deferred.Deferred<A, Session.RequestError>
-  /** The first end is the one that counts; false for the others. */
+  /** Settles the request. Returns false if it is already settled. */
   readonly end: (exit: Exit.Exit<A, Session.RequestError>) => boolean
   readonly ended: (reason: Errors.ConnectionError) => void
   readonly fibers: Array<Fiber.RuntimeFiber<unknown, unknown>>
-  /** By the clocks of the link. */
+  /** The time of the last sign of life and of the start, by the clocks of the link. */
   lastSign: number
   began: number
   settled: boolean
@@ -134,15 +133,15 @@ const run = <A>(link: Link, request: Request<A>, pending: Pending<A>) =>
     yield* fork(Effect.map(Effect.exit(request.answer(call)), pending.end))
     const exit = yield* Effect.exit(Deferred.await(outcome))
     yield* reports.end
-    // who fails does not wait for what was said before, and who succeeds no longer than for the server itself
+    // A failure does not wait for the progress handler; a success waits at most the idle limit.
     if (Exit.isSuccess(exit) && reader !== undefined) yield* Effect.timeoutOption(Fiber.await(reader), request.idle)
     return yield* exit
   })
 
-/** Of a server that reports faster than its reports are handled, the latest are kept. */
+/** The maximum number of waiting progress reports. If a server reports faster than the handler runs, the oldest are dropped. */
 const maxReports = 256
 
-/** One at a time. A handler that fails is the business of nobody else. */
+/** Runs the progress handler, one report at a time. Its failure is logged and affects nothing else. */
 const handle = (
   reports: Mailbox.ReadonlyMailbox<Protocol.Progress>,
   onProgress: (progress: Protocol.Progress) => Effect.Effect<void>
@@ -191,7 +190,7 @@ const finish = <A>(
       if (cancelled) write({ type: "cancelled", call: call.id })
       else if (request.fact === undefined) write({ type: "settled", call: call.id, outcome: outcomeOf(exit) })
     }),
-    // nobody waits for them: a caller that is interrupted returns at once
+    // Not awaited: an interrupted caller returns immediately.
     Effect.forEach(pending.fibers, Fiber.interruptFork, { discard: true })
   )
 

@@ -1,5 +1,5 @@
 /**
- * What happened, in order, and a way to wait for it.
+ * Records all events of a fake connector in order, and waits for events.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import type * as Errors from "../../domain/Errors.js"
 import type * as Protocol from "../../domain/catalog/Protocol.js"
 
 /**
- * One thing that happened.
+ * One event.
  *
  * @since 0.1.0
  * @category journal
@@ -20,9 +20,9 @@ export type Fact =
   /** Interrupted, or its scope closed, while it was opening. */
   | { readonly type: "abandoned" }
   | { readonly type: "crashed"; readonly error: Errors.ConnectionError }
-  /** Only where closing takes time. */
+  /** Only if closing takes time. */
   | { readonly type: "closing" }
-  /** The scope is closed. Every attempt ends with this, also one that never opened. */
+  /** The scope is closed. Every attempt ends with this, even if it never opened. */
   | { readonly type: "closed" }
   | { readonly type: "listed"; readonly list: "tools" | "resources" | "resourceTemplates" | "prompts" }
   | {
@@ -32,20 +32,20 @@ export type Fact =
       readonly name: string
       readonly args: Readonly<Record<string, unknown>>
     }
-  /** `answered`, or the tag of the error. */
+  /** The outcome is `answered` or the tag of the error. */
   | { readonly type: "settled"; readonly call: number; readonly outcome: string }
-  /** The caller was interrupted and told the server. */
+  /** The caller was interrupted and notified the server. */
   | { readonly type: "cancelled"; readonly call: number }
   | { readonly type: "subscribed"; readonly uri: string }
   | { readonly type: "unsubscribed"; readonly uri: string }
   | { readonly type: "probed" }
   | { readonly type: "notified"; readonly notification: Session.Notification }
-  /** The server asked the client something. */
+  /** The server sent a request to the client. */
   | { readonly type: "asked"; readonly method: "elicitation/create" | "sampling/createMessage" }
   | { readonly type: "rootsChanged"; readonly roots: ReadonlyArray<Protocol.Root> }
 
 /**
- * A line of the journal.
+ * An entry of the journal.
  *
  * @since 0.1.0
  * @category journal
@@ -54,12 +54,12 @@ export type Entry = Fact & {
   /** Epoch milliseconds of Effect's clock. */
   readonly at: number
   readonly server: string
-  /** The number of the attempt it belongs to, from 1, per server. */
+  /** The number of the attempt for this server, from 1. */
   readonly attempt: number
 }
 
 /**
- * An entry as a short text, such as `a#1 called tools/call echo`. Good for comparing whole histories.
+ * Renders an entry as a short text, such as `a#1 called tools/call echo`, to compare whole histories.
  *
  * @since 0.1.0
  * @category journal
@@ -89,16 +89,16 @@ const detail = (entry: Entry): string => {
   }
 }
 
-/** Writes a fact down, at the moment the enclosing change happens. */
+/** Records an event, at the time of the enclosing change. */
 export type Write = (server: string, attempt: number, fact: Fact) => void
 
 export interface Journal {
-  /** Makes a change and writes down what it was, as one step that nothing comes between. */
+  /** Makes a change and records its events, as one atomic step. */
   readonly change: <A>(change: (write: Write, now: number) => A) => Effect.Effect<A>
   readonly entries: Effect.Effect<ReadonlyArray<Entry>>
-  /** Looks now and after each entry until something is found. */
+  /** Calls `look` now and after each new entry, until it returns a value. */
   readonly until: <A>(look: () => A | undefined) => Effect.Effect<A>
-  /** The first entry that matches, of those there are and those to come. */
+  /** The first entry that matches, recorded or yet to come. */
   readonly untilEntry: (matches: (entry: Entry) => boolean) => Effect.Effect<Entry>
 }
 
@@ -129,7 +129,7 @@ export const makeJournal = (): Journal => {
           Deferred.unsafeDone(deferred, Effect.succeed(found))
         }
         waiting.add(again)
-        // once more: another fiber may have run while the deferred was made
+        // Once more: another fiber may have run while the deferred was created.
         again()
         return Effect.ensuring(
           Deferred.await(deferred),

@@ -1,5 +1,5 @@
 /**
- * The state of one attempt and of the session it leads to. Every change is one step of the journal.
+ * The state of one attempt of a fake connector and of its session. Each change is one step of the journal.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -14,12 +14,12 @@ import * as Protocol from "../../domain/catalog/Protocol.js"
 import type { Fact, Journal, Write } from "./journal.js"
 import type { Answer, Call, ServerOptions } from "./model.js"
 
-/** What all attempts of one fake share. */
+/** The state that all attempts of one fake share. */
 export interface World {
   readonly journal: Journal
-  /** Tool calls that wait for their answer and were not handed to the test yet. */
+  /** The pending tool calls that were not returned to the test yet. */
   readonly pendingCalls: Set<Call<Protocol.CallToolResult>>
-  /** Attempts whose scope is not closed. */
+  /** The attempts whose scope is not closed. */
   readonly unclosed: Set<Link>
   lastCall: number
 }
@@ -28,7 +28,7 @@ export interface Subscription {
   readonly updates: Broadcast<{ readonly uri: string }>
   readonly ready: Deferred.Deferred<void, Session.RequestError>
   readers: number
-  /** Asks the server, until it has answered. */
+  /** The fiber of the subscribe request, until the server has answered. */
   asking: Fiber.RuntimeFiber<void, never> | undefined
 }
 
@@ -36,41 +36,41 @@ export interface Link {
   readonly world: World
   readonly options: ConnectOptions
   readonly number: number
-  /** Of everything the server does by itself. */
+  /** The scope of all background fibers of the server. */
   readonly scope: Scope.CloseableScope
   readonly notifications: Broadcast<Session.Notification>
   readonly logs: Broadcast<Protocol.LogLine>
   readonly closed: Deferred.Deferred<Errors.ConnectionError>
-  /** By URI, as long as somebody listens. */
+  /** The subscriptions by URI, while they have readers. */
   readonly subscriptions: Map<string, Subscription>
-  /** What has to be told when the session ends. */
+  /** The callbacks for the end of the session. */
   readonly onEnd: Set<(reason: Errors.ConnectionError) => void>
   stage: "opening" | "open" | "over"
-  /** Whether it ever was open. */
+  /** Whether the session was ever open. */
   opened: boolean
-  /** Why it is over, if it had been open. */
+  /** The reason for the end of an opened session. */
   reason: Errors.ConnectionError | undefined
   settings: ServerOptions
-  /** How many questions are open, and since when there has been one. */
+  /** The number of open questions to the client, and the time since which there is at least one. */
   questions: number
   askedAt: number
-  /** How long the clocks have stood still, before that. */
+  /** The time for which the clocks were held before. */
   stood: number
-  /** Done when they go on. Absent while they do. */
+  /** Completes when the clocks resume. Undefined while they run. */
   resumed: Deferred.Deferred<void> | undefined
   push: Protocol.Push
   logLevel: Protocol.LogLevel
 }
 
-/** Makes a change; what `write` gets is written down as a fact about this link. */
+/** Makes a change. `write` records an event of this link. */
 export const change = <A>(link: Link, f: (write: (fact: Fact) => void, now: number) => A): Effect.Effect<A> =>
   link.world.journal.change((write: Write, now) => f((fact) => write(link.options.server, link.number, fact), now))
 
-/** Starts what the server does by itself. It ends with the link, also where its starter could not be interrupted. */
+/** Starts a background fiber of the server. It ends with the link, even if its starter is uninterruptible. */
 export const background = <A, E>(link: Link, effect: Effect.Effect<A, E>): Effect.Effect<Fiber.RuntimeFiber<A, E>> =>
   Effect.forkIn(Effect.interruptible(effect), link.scope)
 
-/** A change to an open session; false if it is not open. */
+/** Changes an open session. Returns false if it is not open. */
 export const whenOpen = (link: Link, f: (write: (fact: Fact) => void, now: number) => void): Effect.Effect<boolean> =>
   change(link, (write, now) => {
     if (link.stage !== "open") return false
@@ -84,6 +84,7 @@ export const notify = (link: Link, notification: Session.Notification): Effect.E
     write({ type: "notified", notification })
   })
 
+/** Runs a scripted response for a call. */
 export const resolve = <A, E>(answer: Answer<A, E>, call: Call<A>): Effect.Effect<A, E> =>
   Effect.suspend(() => {
     const given = typeof answer === "function" ? (answer as (call: Call<A>) => A | Effect.Effect<A, E>)(call) : answer
@@ -93,10 +94,10 @@ export const resolve = <A, E>(answer: Answer<A, E>, call: Call<A>): Effect.Effec
 export const refusal = (link: Link, code: number, message: string) =>
   new Errors.ProtocolError({ server: link.options.server, code, message })
 
-/** The time as the clocks of requests see it: it stands still while the server waits for a person. */
+/** The time for the clocks of requests: it stands still while they are held. */
 export const clockTime = (link: Link, now: number): number => (link.questions > 0 ? link.askedAt : now) - link.stood
 
-/** Stops the clocks of all requests: a server does not say which of them a question is about. */
+/** Holds the clocks of all requests: a server does not say which request a question belongs to. */
 const holding = <A, E>(link: Link, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.clockWith((clock) =>
     Effect.acquireUseRelease(
@@ -116,25 +117,25 @@ const holding = <A, E>(link: Link, effect: Effect.Effect<A, E>): Effect.Effect<A
     )
   )
 
-/** Lets a handler of the client answer. The end of the session ends the wait for it. */
+/** Runs a handler of the client. The wait ends with the session. */
 const ask = <Request, Result>(
   link: Link,
   method: Extract<Fact, { readonly type: "asked" }>["method"],
   handler: ((request: Request) => Effect.Effect<Result>) | undefined,
   request: Request
 ): Effect.Effect<Result, Errors.ProtocolError> => {
-  const gone = refusal(link, -32000, "Connection closed")
+  const closedError = refusal(link, -32000, "Connection closed")
   return Effect.flatMap(
     whenOpen(link, (write) => write({ type: "asked", method })),
     (open) => {
-      if (!open) return Effect.fail(gone)
+      if (!open) return Effect.fail(closedError)
       if (handler === undefined) {
         return Effect.fail(refusal(link, Protocol.errorCodes.MethodNotFound, `Method not found: ${method}`))
       }
       return Effect.raceFirst(
         holding(link, handler(request)),
         Effect.async<never, Errors.ProtocolError>((resume) => {
-          const ended = () => resume(Effect.fail(gone))
+          const ended = () => resume(Effect.fail(closedError))
           if (link.stage !== "open") return ended()
           link.onEnd.add(ended)
           return Effect.sync(() => link.onEnd.delete(ended))

@@ -1,5 +1,5 @@
 /**
- * What a fake server can be told, and what the handles of a test can do.
+ * The types that describe a fake server, and the handles with which a test controls it.
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -11,8 +11,8 @@ import type * as Protocol from "../../domain/catalog/Protocol.js"
 import type { AttemptPhase } from "../../domain/server/ServerStatus.js"
 
 /**
- * What a fake server does with a request: a value is answered at once, an Effect when it is done, a function decides anew
- * each time. `Effect.never` hangs until the caller gives up or the test answers by hand.
+ * The response of a fake server: a value responds immediately, an Effect when it completes, and a function decides for each
+ * request. `Effect.never` hangs until the caller gives up or the test answers.
  *
  * @since 0.1.0
  * @category models
@@ -20,7 +20,7 @@ import type { AttemptPhase } from "../../domain/server/ServerStatus.js"
 export type Answer<A, E = Session.RequestError> = A | Effect.Effect<A, E> | ((call: Call<A>) => A | Effect.Effect<A, E>)
 
 /**
- * Answers by the name of the tool or prompt or by URI, or one function for all of them.
+ * The responses by name of the tool or prompt, or by URI; or one function for all of them.
  *
  * @since 0.1.0
  * @category models
@@ -30,7 +30,7 @@ export type Answers<A> =
   | ((call: Call<A>) => A | Effect.Effect<A, Session.RequestError>)
 
 /**
- * A list, or a listing as a session gives it, with diagnostics.
+ * A list, or a listing with diagnostics as a session returns it.
  *
  * @since 0.1.0
  * @category models
@@ -38,7 +38,7 @@ export type Answers<A> =
 export type List<Input, Item> = Answer<ReadonlyArray<Input> | Listing.Listing<Item>>
 
 /**
- * A tool; a mere name is one without arguments.
+ * A tool. A string is the name of a tool without arguments.
  *
  * @since 0.1.0
  * @category models
@@ -64,7 +64,7 @@ export type ResourceTemplateInput =
   | (Partial<Listing.ListedResourceTemplate> & { readonly uriTemplate: string })
 
 /**
- * A prompt; a mere name is one without arguments.
+ * A prompt. A string is the name of a prompt without arguments.
  *
  * @since 0.1.0
  * @category models
@@ -72,40 +72,45 @@ export type ResourceTemplateInput =
 export type PromptInput = string | (Partial<Listing.ListedPrompt> & { readonly name: string })
 
 /**
- * What a fake server is like. A list that is absent when it opens is one the server does not have, as opposed to `[]`.
+ * The description of a fake server. If a list is absent when the server opens, the server lacks this capability; `[]` is an
+ * empty list.
  *
  * @since 0.1.0
  * @category models
  */
 export interface ServerOptions {
-  /** Overrides what the handshake tells. Defaults to revision 2025-11-25, with the capabilities that the other options need. */
+  /**
+   * Overrides the result of the handshake. Defaults to revision 2025-11-25, with the capabilities that the other options need.
+   */
   readonly info?: Partial<Session.Info> | undefined
   readonly tools?: List<ToolInput, Listing.ListedTool> | undefined
   readonly resources?: List<ResourceInput, Listing.ListedResource> | undefined
   readonly resourceTemplates?: List<ResourceTemplateInput, Listing.ListedResourceTemplate> | undefined
   readonly prompts?: List<PromptInput, Listing.ListedPrompt> | undefined
-  /** By tool. A listed tool that is not here answers with its name, another one with `InvalidParams`. */
+  /** The results by tool. A listed tool without an entry returns its name; an unlisted one fails with `InvalidParams`. */
   readonly calls?: Answers<Protocol.CallToolResult> | undefined
-  /** By URI. A listed resource that is not here has its URI as text, another one is `ResourceNotFound`. */
+  /**
+   * The results by URI. A listed resource without an entry has its URI as text; an unlisted one fails with `ResourceNotFound`.
+   */
   readonly reads?: Answers<Protocol.ReadResourceResult> | undefined
-  /** By prompt. A listed prompt that is not here has no messages, another one is `InvalidParams`. */
+  /** The results by prompt. A listed prompt without an entry has no messages; an unlisted one fails with `InvalidParams`. */
   readonly gets?: Answers<Protocol.GetPromptResult> | undefined
-  /** Absent is a server that completes nothing. */
+  /** The result of completions. If absent, the server does not support them. */
   readonly completes?: Answer<Protocol.CompleteResult> | undefined
-  /** What happens when somebody subscribes to a resource. Defaults to success. */
+  /** The response to a subscription. Defaults to success. */
   readonly subscribes?: Answer<void> | undefined
-  /** What happens to a probe. Defaults to an answer at once; `Effect.never` lets it run into its timeout. */
+  /** The response to a probe. Defaults to an immediate success; `Effect.never` makes the probe time out. */
   readonly probe?: Effect.Effect<void, Errors.ConnectionError> | undefined
-  /** Defaults to `open`. Afterwards {@link Attempt.setPush} changes it. */
+  /** The initial state of the push channel. Defaults to `open`; {@link Attempt.setPush} changes it later. */
   readonly push?: Protocol.Push | undefined
-  /** What it wrote besides messages. Defaults to nothing. */
+  /** The output besides messages. Defaults to none. */
   readonly output?: { readonly stderr?: string | undefined; readonly strayLines?: number | undefined } | undefined
-  /** How long the scope of the attempt takes to close, whatever became of the attempt. Defaults to no time. */
+  /** The time the scope of the attempt takes to close, whatever its result. Defaults to none. */
   readonly closeTakes?: Duration.DurationInput | "forever" | undefined
 }
 
 /**
- * What becomes of one attempt to connect. Made by `open`, `fail`, `failAfter`, `hang`, `openThenCrash` and `byHand`.
+ * The result of one attempt to connect. Created by `open`, `fail`, `failAfter`, `hang`, `openThenCrash` and `byHand`.
  *
  * @since 0.1.0
  * @category models
@@ -126,7 +131,7 @@ export type Behaviour =
   | { readonly _tag: "Wait"; readonly server: ServerOptions }
 
 /**
- * The behaviours of one server, attempt by attempt; the last one repeats. A function gets the number of the attempt, from 1.
+ * The behaviours of one server by attempt; the last one repeats. A function receives the number of the attempt, from 1.
  *
  * @since 0.1.0
  * @category models
@@ -140,62 +145,68 @@ export type Script = Behaviour | ReadonlyArray<Behaviour> | ((attempt: number) =
  * @category handles
  */
 export interface Call<A> {
-  /** Its number among all requests of the fake, as in the journal. */
+  /** The number among all requests of the fake, as in the journal. */
   readonly id: number
   readonly server: string
   readonly attempt: number
-  /** Such as `tools/call`. */
+  /** The method, such as `tools/call`. */
   readonly method: string
   /** The tool, prompt or URI. */
   readonly name: string
   readonly args: Readonly<Record<string, unknown>>
   readonly meta?: Readonly<Record<string, unknown>> | undefined
-  /** Reports progress, which is a sign of life. */
+  /** Reports progress, which restarts the idle clock. */
   readonly progress: (report: Protocol.Progress) => Effect.Effect<void>
-  /** Asks the person, while the clocks of all calls stand still. */
+  /** Asks the person, while the clocks of all calls are held. */
   readonly elicit: (request: Protocol.ElicitRequest) => Effect.Effect<Protocol.ElicitResult, Errors.ProtocolError>
-  /** Asks the language model, while the clocks of all calls stand still. */
+  /** Asks the language model, while the clocks of all calls are held. */
   readonly sample: (request: Protocol.SampleRequest) => Effect.Effect<Protocol.SampleResult, Errors.ProtocolError>
-  /** Answers by hand; false if that comes too late. */
+  /** Answers the call. Returns false if it is already settled. */
   readonly answer: (result: A) => Effect.Effect<boolean>
-  /** Fails by hand; false if that comes too late. */
+  /** Fails the call. Returns false if it is already settled. */
   readonly fail: (error: Session.RequestError) => Effect.Effect<boolean>
 }
 
 /**
- * One attempt to connect and the session it leads to. What comes too late changes nothing and returns false.
+ * One attempt to connect and its session. An action that comes too late changes nothing and returns false.
  *
  * @since 0.1.0
  * @category handles
  */
 export interface Attempt {
   readonly server: string
-  /** From 1, per server. */
+  /** The number of the attempt for this server, from 1. */
   readonly number: number
-  /** What the connector was asked to do. */
+  /** The options that `connect` received. */
   readonly options: ConnectOptions
-  /** `over` has failed, was given up, has crashed or was closed. */
+  /** The stage. `over`: the attempt failed or was abandoned, or the session crashed or was closed. */
   readonly stage: Effect.Effect<"opening" | "open" | "over">
 
-  /** Says how far it is, while it is opening. */
+  /** Reports a phase while the attempt is opening. */
   readonly phase: (phase: AttemptPhase) => Effect.Effect<boolean>
   readonly open: (options?: ServerOptions) => Effect.Effect<boolean>
   readonly fail: (error: Errors.ConnectionError) => Effect.Effect<boolean>
-  /** Ends an open session from the server's side: pending calls end with `OutcomeUnknown`. Defaults to `ConnectionClosed`. */
+  /**
+   * Ends an open session from the server's side: pending calls fail with `OutcomeUnknown`. The error defaults to
+   * `ConnectionClosed`.
+   */
   readonly crash: (error?: Errors.ConnectionError) => Effect.Effect<boolean>
 
-  /** Changes what the server is like from now on. The client learns of a changed list by {@link Attempt.listChanged}. */
+  /** Changes the description of the server. {@link Attempt.listChanged} notifies the client of a changed list. */
   readonly set: (options: ServerOptions) => Effect.Effect<void>
   readonly listChanged: (list: Protocol.ListKind) => Effect.Effect<boolean>
   readonly updateResource: (uri: string) => Effect.Effect<boolean>
   readonly completeElicitation: (elicitationId: string) => Effect.Effect<boolean>
   readonly setPush: (push: Protocol.Push) => Effect.Effect<boolean>
-  /** Writes a line, also while opening. Defaults to one on stderr, now. */
+  /** Writes a log line, also while the attempt is opening. Defaults to a line on stderr at the current time. */
   readonly log: (line: string | (Partial<Protocol.LogLine> & { readonly text: string })) => Effect.Effect<void>
 
-  /** Asks the person. `MethodNotFound` if the client has no handler, code -32000 if the session ends meanwhile. */
+  /**
+   * Asks the person. Fails with `MethodNotFound` if the client has no handler, and with code -32000 if the session ends
+   * meanwhile.
+   */
   readonly elicit: (request: Protocol.ElicitRequest) => Effect.Effect<Protocol.ElicitResult, Errors.ProtocolError>
   readonly sample: (request: Protocol.SampleRequest) => Effect.Effect<Protocol.SampleResult, Errors.ProtocolError>
-  /** The roots as they are now. */
+  /** The current roots. */
   readonly roots: Effect.Effect<ReadonlyArray<Protocol.Root>, Errors.ProtocolError>
 }

@@ -1,5 +1,5 @@
 /**
- * The session a fake server gives, as `Session` promises it.
+ * Implements `Session` for a fake server.
  */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -17,7 +17,7 @@ import { subscribe } from "./subscribe.js"
 
 type ListName = Extract<Fact, { readonly type: "listed" }>["list"]
 
-/** What the handshake of a fake server tells, by what the server is like at that moment. */
+/** The result of the handshake, from the current description of the server. */
 export const infoOf = (link: Link): Session.Info => {
   const { config, server } = link.options
   const { completes, info, prompts, resources, resourceTemplates, tools } = link.settings
@@ -61,7 +61,7 @@ export const makeSession = (link: Link): Session.Session => {
         idle: Number.POSITIVE_INFINITY,
         total: config.timeout.list,
         fact: { type: "listed", list: name },
-        // each name stands for the option of the same name
+        // The names of lists and of options are the same.
         answer: (call) => resolve((link.settings[name] as List<Input, Item> | undefined) ?? [], call)
       })
       return Effect.map(request, (given) => toListing(given, item))
@@ -86,8 +86,8 @@ export const makeSession = (link: Link): Session.Session => {
     })
   }
 
-  /** What is configured for this name, or what is said of one that is listed, or of one that is not. */
-  const named = <A>(
+  /** The configured response for this name, or the default one for a listed or an unlisted name. */
+  const respondTo = <A>(
     call: Call<A>,
     answers: Answers<A> | undefined,
     listed: boolean,
@@ -121,7 +121,13 @@ export const makeSession = (link: Link): Session.Session => {
         onStart: (call) => link.world.pendingCalls.add(call),
         onDone: (call) => link.world.pendingCalls.delete(call),
         answer: (call) =>
-          named(call, link.settings.calls, lists(link.settings.tools, "name", name), text(name), unknown("tool", name))
+          respondTo(
+            call,
+            link.settings.calls,
+            lists(link.settings.tools, "name", name),
+            text(name),
+            unknown("tool", name)
+          )
       }),
     readResource: (uri, options) =>
       request<Protocol.ReadResourceResult>({
@@ -129,7 +135,7 @@ export const makeSession = (link: Link): Session.Session => {
         name: uri,
         options,
         answer: (call) =>
-          named(
+          respondTo(
             call,
             link.settings.reads,
             lists(link.settings.resources, "uri", uri),
@@ -144,7 +150,7 @@ export const makeSession = (link: Link): Session.Session => {
         args,
         options,
         answer: (call) =>
-          named(
+          respondTo(
             call,
             link.settings.gets,
             lists(link.settings.prompts, "name", name),
@@ -209,7 +215,7 @@ const probe = (link: Link, server: string, after: number): Effect.Effect<void, E
     )
   })
 
-/** Whether a list that is written out has this entry. One that is computed is not asked. */
+/** Whether a constant list has this entry. False for a computed list. */
 const lists = <Input, Item>(list: List<Input, Item> | undefined, key: "name" | "uri", value: string): boolean => {
   if (list === undefined || typeof list === "function" || Effect.isEffect(list)) return false
   const items: ReadonlyArray<unknown> = "items" in list ? list.items : list
@@ -235,5 +241,5 @@ const toTemplate = (input: ResourceTemplateInput): Listing.ListedResourceTemplat
 const toPrompt = (input: PromptInput): Listing.ListedPrompt =>
   typeof input === "string" ? { name: input, arguments: [] } : { ...input, arguments: input.arguments ?? [] }
 
-/** A result of one text. */
+/** A result with one text. */
 export const text = (text: string): Protocol.CallToolResult => ({ content: [{ type: "text", text }] })

@@ -1,5 +1,5 @@
 /**
- * Subscriptions to resources: one per URI at the server, however many listen.
+ * Resource subscriptions of a fake server, one per URI and shared by all readers.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ export const subscribe = (
       const subscription = yield* Effect.acquireRelease(enter(link, uri, clocks), (entered) =>
         leave(link, uri, entered)
       )
-      // before the server knows: what it says right after its answer must not be missed
+      // Subscribes before the request is sent: an update right after the response must not be missed.
       const updates = yield* subscription.updates.subscribe
       yield* Deferred.await(subscription.ready)
       return updates

@@ -1,6 +1,8 @@
 /**
- * Decides what a scripted server says. The same code runs in the tests' process for HTTP and, by its source, in the process of
- * a stdio server: it must not use anything from outside of itself.
+ * Decides the responses of a scripted server.
+ *
+ * For HTTP it runs in the process of the test; for stdio its source is sent to the server's process. So it must not use
+ * anything outside of the function.
  */
 import type { CommonStep, Rule, Script } from "./model.js"
 
@@ -10,16 +12,16 @@ export interface Message {
   readonly params?: Readonly<Record<string, unknown>>
 }
 
-/** The way back to the client, and the hands for what only one kind of server can do. */
+/** Sends messages to the client, and runs the steps that only one kind of server has. */
 export interface Port<Step> {
   readonly send: (message: Readonly<Record<string, unknown>>) => Promise<void>
   readonly act: (step: Exclude<Step, Exclude<CommonStep, { readonly step: "write" | "close" }>>) => Promise<void>
 }
 
 export interface Engine<Step> {
-  /** The steps for something that happens, if a rule is about it. */
+  /** The steps of the rule that matches an event, if there is one. */
   readonly find: (on: string, message?: Message) => ReadonlyArray<Step> | undefined
-  /** Takes note of a message. True if it is the answer to something we asked. */
+  /** Records a message. Returns true if it is a response to a request of the server. */
   readonly note: (message: Message) => boolean
   readonly run: (steps: ReadonlyArray<Step>, port: Port<Step>, message?: Message) => Promise<void>
   readonly setRules: (rules: ReadonlyArray<Rule<Step>>) => void
@@ -74,7 +76,7 @@ export function makeEngine<Step extends { readonly step: string }>(
     }
 
   const serverInfo = script.serverInfo ?? { name: "scripted", version: "1.0.0" }
-  // the first revision without a handshake; revisions are dates
+  // The first revision without a handshake. Revisions are dates and compare as text.
   const modern = (script.protocolVersion ?? "") >= "2026-07-28"
 
   const error = (code: number, message: string, data?: unknown) => ({ error: { code, message, data } })
@@ -140,7 +142,7 @@ export function makeEngine<Step extends { readonly step: string }>(
     }
   }
 
-  /** As a good server would. In the modern era every result says that it is one, and some how long they stay true. */
+  /** The default response. In the modern era every result has a type, and some have a lifetime. */
   const usually = (request: Message): Readonly<Record<string, unknown>> => {
     const reply = usual(request)
     if (!modern || reply.result === undefined) return reply
@@ -148,7 +150,7 @@ export function makeEngine<Step extends { readonly step: string }>(
     return { result: { resultType: "complete", ...lasting, ...(reply.result as object) } }
   }
 
-  /** Puts in what is only known when the server runs. */
+  /** Replaces placeholders. */
   const fill = (value: unknown, message: Message | undefined, answer: unknown): unknown => {
     if (Array.isArray(value)) return value.map((each) => fill(each, message, answer))
     if (typeof value !== "object" || value === null) return value
@@ -163,7 +165,7 @@ export function makeEngine<Step extends { readonly step: string }>(
   const run = async (steps: ReadonlyArray<Step>, port: Port<Step>, message?: Message) => {
     let answer: unknown
     const reply = (body: (request: Message) => Readonly<Record<string, unknown>>) => {
-      // a stream that is resumed answers the request it was about
+      // On a resumed stream, the oldest pending request is answered.
       const request = isRequest(message) ? message : unanswered.values().next().value
       if (request === undefined) return undefined
       unanswered.delete(request)

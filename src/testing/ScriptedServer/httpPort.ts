@@ -1,5 +1,5 @@
 /**
- * The answer to one HTTP request: one JSON, or a stream of events as soon as more than the answer is to be said.
+ * Writes the response to one HTTP request, as JSON or, if it holds more than one message, as an event stream.
  */
 import type { ServerResponse } from "node:http"
 import { createGzip, type Gzip } from "node:zlib"
@@ -8,33 +8,33 @@ import type { Head, HttpStep } from "./model.js"
 
 export interface HttpPort extends Port<HttpStep> {
   readonly setHeader: (name: string, value: string) => void
-  /** The whole answer, without a body. */
+  /** Sends a complete response without a body. */
   readonly respond: (status: number, headers: Readonly<Record<string, string>>) => void
 }
 
 export const makePort = (
   response: ServerResponse,
   options: {
-    /** Whether answers are streams where nothing else is said. */
+    /** Whether responses are event streams by default. */
     readonly sse: boolean
-    /** Whether it goes on after an answer. */
+    /** Whether the response stays open after a message. */
     readonly isStream: boolean
     readonly forget: () => void
-    /** Called when a stream of events has begun. */
+    /** Called when an event stream has begun. */
     readonly opened: (port: HttpPort) => void
   }
 ): HttpPort => {
   let head: Head = {}
   let gzip: Gzip | undefined
 
-  /** Sends the head, once. */
+  /** Sends the head, unless it was sent before. */
   const start = (contentType: string | undefined) => {
     if (response.headersSent) return
     if (contentType !== undefined) response.setHeader("content-type", contentType)
     if (head.gzip === true) {
       response.setHeader("content-encoding", "gzip")
       gzip = createGzip()
-      // written to after its end: what a script does is its own affair
+      // A script may write after the end: this error is ignored.
       gzip.on("error", () => {})
       gzip.pipe(response)
     }
@@ -55,7 +55,7 @@ export const makePort = (
     const size = head.chunk ?? bytes.length
     for (let from = 0; from < bytes.length; from += size) {
       await writeOnce(bytes.subarray(from, from + size))
-      // a turn of the loop, so that the pieces arrive as pieces
+      // Waits for one turn of the event loop, so that the chunks arrive separately.
       if (head.chunk !== undefined) await new Promise((resolve) => setImmediate(resolve))
     }
   }

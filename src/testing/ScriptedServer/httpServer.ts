@@ -1,5 +1,5 @@
 /**
- * A scripted server over HTTP, on loopback, in the process of the test.
+ * Runs a scripted server over HTTP on loopback, in the process of the test.
  */
 import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
@@ -9,26 +9,26 @@ import { type HttpPort, makePort } from "./httpPort.js"
 import type { HttpScript, HttpStep, Rule } from "./model.js"
 
 /**
- * A request as it arrived.
+ * A received HTTP request.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Received {
   readonly method: string
-  /** With the query. */
+  /** The path, including the query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  /** Parsed if it is JSON, else its text; absent if there was none. */
+  /** The parsed JSON, or the text if it is not JSON; absent without a body. */
   readonly body?: unknown
 }
 
 export interface Running {
   readonly url: string
   readonly received: ReadonlyArray<Received>
-  /** Calls back after each request. */
+  /** Callbacks that run after each request. */
   readonly onReceived: Set<() => void>
-  /** Sends to all open streams; how many there are. */
+  /** Sends a message on all open streams. Returns the number of streams. */
   readonly push: (message: Readonly<Record<string, unknown>>) => Promise<number>
   readonly forget: () => void
   readonly reset: () => void
@@ -100,7 +100,7 @@ export const startHttp = async (script: HttpScript): Promise<Running> => {
     return dispatch(engine, message, port, () => plain(202))
   }
 
-  /** The old transport: the answer goes to the stream. */
+  /** Handles a message of the older transport: the response goes to the stream. */
   const postOld = (request: IncomingMessage, plain: (status: number) => void, body: unknown) => {
     const stream = [...streams].at(-1)
     if (!request.url?.startsWith("/messages") || stream === undefined) return plain(405)
@@ -110,7 +110,7 @@ export const startHttp = async (script: HttpScript): Promise<Running> => {
 
   const server = createServer((request, response) => {
     const chunks: Array<Buffer> = []
-    // a client that goes away is one of the things a test does
+    // Tests disconnect clients on purpose.
     request.on("error", () => {})
     response.on("error", () => {})
     request.on("data", (chunk: Buffer) => chunks.push(chunk))

@@ -1,9 +1,9 @@
 /**
- * The vocabulary of scripts: what a server is like, and rules that make it do something else. All of it is JSON.
+ * The types of scripts, which describe a server and the rules that replace its default behaviour. All of it is JSON.
  */
 
 /**
- * What every kind of server can do.
+ * The steps of all servers.
  *
  * @since 0.1.0
  * @category steps
@@ -24,7 +24,7 @@ export type CommonStep =
   | { readonly step: "close" }
 
 /**
- * What a process can do.
+ * The steps of a stdio server.
  *
  * @since 0.1.0
  * @category steps
@@ -42,7 +42,7 @@ export type StdioStep =
     }
 
 /**
- * What an HTTP server can do.
+ * The steps of an HTTP server.
  *
  * @since 0.1.0
  * @category steps
@@ -61,7 +61,7 @@ export type HttpStep =
   | { readonly step: "forget" }
 
 /**
- * How the answer to one HTTP request is sent.
+ * Status, headers and format of one HTTP response.
  *
  * @since 0.1.0
  * @category steps
@@ -69,62 +69,65 @@ export type HttpStep =
 export interface Head {
   /** Defaults to 200. */
   readonly status?: number | undefined
-  /** Besides those that the body needs. */
+  /** Headers in addition to those that the body requires. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Whether the body is a stream of events, which begins at once. Defaults to the script's `sse`. */
+  /** Whether the body is an event stream, which begins immediately. Defaults to the script's `sse`. */
   readonly sse?: boolean | undefined
   /** Defaults to false. */
   readonly gzip?: boolean | undefined
-  /** Sends the body in pieces of so many bytes, each on its own. Defaults to whole messages. */
+  /** Sends the body in chunks of this many bytes. Defaults to whole messages. */
   readonly chunk?: number | undefined
 }
 
 /**
- * What to do instead of the usual. The first rule that fits is taken.
+ * The behaviour that replaces the default one. The first matching rule applies.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Rule<Step> {
   /**
-   * A method such as `tools/call`, of a request or a notification; `*` for every request; `response` for answers to what the
-   * server asked. Of a process also `start`, `eof` (of its input) and the names of signals, such as `SIGTERM`. Of an HTTP
-   * server also `GET` and `DELETE`.
+   * A method such as `tools/call`, of a request or a notification; `*` for every request; `response` for responses to requests
+   * of the server. For a process also `start`, `eof` (of its input) and names of signals, such as `SIGTERM`. For an HTTP server
+   * also `GET` and `DELETE`.
    */
   readonly on: string
-  /** Only if the params have these values, such as `{ name: "echo" }`. */
+  /** Matches only params with these values, such as `{ name: "echo" }`. */
   readonly where?: Readonly<Record<string, unknown>> | undefined
-  /** Only the nth time, from 1, that `on` and `where` fit. Defaults to every time. */
+  /** Matches only the nth time, from 1, that `on` and `where` match. Defaults to every time. */
   readonly nth?: number | undefined
-  /** One after the other. Nothing at all is silence: no answer, no exit. */
+  /** The steps, run in order. An empty list is silence: no response, no exit. */
   readonly do: ReadonlyArray<Step>
 }
 
 /**
- * What a scripted server is like. Without rules it is a good one.
+ * The description of a scripted server. Without rules it is a correct server.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Script<Step> {
-  /** Defaults to what the client asks for. One without a handshake, such as `2026-07-28`, makes a server of that era. */
+  /**
+   * Defaults to the revision that the client requests. A revision without a handshake, such as `2026-07-28`, makes a server of
+   * that era.
+   */
   readonly protocolVersion?: string | undefined
-  /** Defaults to what the lists need. */
+  /** Defaults to the capabilities that the lists need. */
   readonly capabilities?: Readonly<Record<string, unknown>> | undefined
   /** Defaults to `scripted`, version 1.0.0. */
   readonly serverInfo?: Readonly<Record<string, unknown>> | undefined
   readonly instructions?: string | undefined
   /**
-   * A mere name is a tool without arguments; anything else is listed as it is. Called, a tool answers with its name. Absent is
-   * a server without tools.
+   * A string is the name of a tool without arguments; any other value is listed as it is. A call returns the name of the tool.
+   * If absent, the server has no tools.
    */
   readonly tools?: ReadonlyArray<unknown> | undefined
-  /** A mere URI is a resource of that name. Read, a resource has its URI as text. */
+  /** A string is the URI and name of a resource. A read returns the URI as text. */
   readonly resources?: ReadonlyArray<unknown> | undefined
   readonly resourceTemplates?: ReadonlyArray<unknown> | undefined
-  /** A mere name is a prompt without arguments, and without messages. */
+  /** A string is the name of a prompt without arguments and messages. */
   readonly prompts?: ReadonlyArray<unknown> | undefined
-  /** How much of a list goes on one page. Defaults to all of it. */
+  /** The number of entries on one page of a list. Defaults to all. */
   readonly pageSize?: number | undefined
   readonly rules?: ReadonlyArray<Rule<Step>> | undefined
 }
@@ -134,7 +137,7 @@ export interface Script<Step> {
  * @category models
  */
 export interface StdioScript extends Script<StdioStep> {
-  /** Milliseconds after which the process and its children end by themselves, whatever they ignore. Defaults to a minute. */
+  /** Milliseconds after which the process and its children exit, whatever they ignore. Defaults to one minute. */
   readonly lifetime?: number | undefined
 }
 
@@ -143,10 +146,10 @@ export interface StdioScript extends Script<StdioStep> {
  * @category models
  */
 export interface HttpScript extends Script<HttpStep> {
-  /** `sse` is the old transport of two endpoints. Defaults to `streamable-http`. */
+  /** `sse` is the older transport with two endpoints. Defaults to `streamable-http`. */
   readonly transport?: "streamable-http" | "sse" | undefined
-  /** Whether a session id is given out and asked for. Defaults to false. */
+  /** Whether the server issues and requires a session id. Defaults to false. */
   readonly sessions?: boolean | undefined
-  /** Whether answers are event streams, also where one JSON would do. Defaults to false. */
+  /** Whether responses are event streams, even if they hold only one message. Defaults to false. */
   readonly sse?: boolean | undefined
 }

@@ -1,5 +1,6 @@
 /**
- * The program of a scripted stdio server. Its source is what runs: it must not use anything from outside of itself.
+ * The program of a scripted stdio server. Its source is sent to the process, so it must not use anything outside of the
+ * function.
  */
 import type { makeEngine, Message, Port } from "./engine.js"
 import type { StdioScript, StdioStep } from "./model.js"
@@ -14,13 +15,13 @@ export function stdioProgram(
   const { stderr, stdin, stdout } = process
   const lifetime = script.lifetime ?? 60_000
   process.title = "scripted-mcp-server"
-  // keeps the process alive as well, when nothing is left to read
+  // Also keeps the process alive when nothing is left to read.
   setTimeout(() => process.exit(0), lifetime)
 
   const sleep = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
   const engine = engineOf<StdioStep>(script, sleep)
 
-  // a client that is gone is no reason to end before one is told to
+  // If the client disconnects, the process continues: only the script ends it.
   stdout.on("error", () => {})
   stderr.on("error", () => {})
   const write = (stream: NodeJS.WriteStream, data: string | Uint8Array) =>
@@ -48,7 +49,7 @@ export function stdioProgram(
         case "stderr":
           return write(stderr, step.text.repeat(step.times))
         case "close":
-          // `process.stdout` cannot be closed, by design of Node
+          // Node.js does not allow closing `process.stdout`.
           return closeSync(1)
         case "exit":
           return process.exit(step.code)
@@ -92,7 +93,7 @@ export function stdioProgram(
 
   const signals = new Set((script.rules ?? []).map(({ on }) => on).filter((on) => /^SIG[A-Z0-9]+$/.test(on)))
   for (const signal of signals) {
-    // once no rule is about it any more, it does what it always does
+    // If no rule matches any more, the signal has its default effect.
     const die = () => {
       process.removeAllListeners(signal)
       process.kill(process.pid, signal)

@@ -1,6 +1,6 @@
 /**
- * Time that passes when it is told to. The wall clock can run ahead of the monotonic one, as it does when a computer sleeps:
- * timers follow the monotonic one.
+ * A clock whose time is advanced by the simulation. The wall clock can run ahead of the monotonic clock, as after a computer's
+ * sleep; timers follow the monotonic clock.
  */
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
@@ -11,19 +11,22 @@ import { makeTimers } from "./timers.js"
 
 export interface VirtualClock {
   readonly clock: Clock.Clock
-  /** Milliseconds of the wall clock. */
+  /** The time of the wall clock in milliseconds. */
   readonly now: () => number
-  /** Milliseconds of the monotonic clock. */
+  /** The time of the monotonic clock in milliseconds. */
   readonly elapsed: () => number
-  /** Lets the wall clock run ahead. */
+  /** Advances only the wall clock. */
   readonly jump: (millis: number) => void
-  /** Goes to the next timer that is due until then and runs it, or goes to that moment and says that there is none. */
+  /**
+   * Advances to the next timer due by this time, runs it and returns true. Without one, advances to this time and returns
+   * false.
+   */
   readonly fire: (until: number) => boolean
   readonly nextAt: () => number | undefined
   readonly pending: () => number
 }
 
-/** A longer one never fires in Node either. */
+/** Milliseconds. A longer timer never fires here. */
 const maxTimer = 2 ** 31 - 1
 
 export const makeClock = (): VirtualClock => {
@@ -45,7 +48,7 @@ export const makeClock = (): VirtualClock => {
     unsafeCurrentTimeNanos: nanos,
     currentTimeMillis: Effect.sync(now),
     currentTimeNanos: Effect.sync(nanos),
-    // not `Effect.async`: interrupted right after it began, it would leave its timer behind
+    // `Effect.async` would leave its timer behind if it were interrupted right after its start.
     sleep: (duration) =>
       Effect.acquireUseRelease(
         Effect.sync(() => {

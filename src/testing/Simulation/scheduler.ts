@@ -1,6 +1,6 @@
 /**
- * Runs fibers one turn at a time, in an order that a seed decides. Which fiber comes next is free, and so is where it makes
- * room for others. What one fiber has to do stays in its order.
+ * Runs fibers one turn at a time, in an order that a seed decides. The seed decides which fiber runs next and where it yields.
+ * The tasks of one fiber keep their order.
  */
 import type { RuntimeFiber } from "effect/Fiber"
 import * as RuntimeFlags from "effect/RuntimeFlags"
@@ -8,9 +8,9 @@ import type * as Scheduler from "effect/Scheduler"
 import { PCGRandom } from "effect/Utils"
 
 export interface SeededScheduler extends Scheduler.Scheduler {
-  /** Runs one task; false if there is none. */
+  /** Runs one task. Returns false if there is none. */
   readonly runOne: () => boolean
-  /** How many tasks were run. */
+  /** The number of tasks that were run. */
   readonly steps: () => number
 }
 
@@ -21,26 +21,26 @@ interface Waiting {
   readonly priority: number
 }
 
-/** What one fiber has to do. */
+/** The waiting tasks of one fiber. */
 interface Lane {
   readonly owner: AnyFiber | undefined
   readonly waiting: Array<Waiting>
 }
 
-/** As many operations as a fiber may run in a row with the usual scheduler. */
+/** The number of operations that a fiber may run in a row with Effect's default scheduler. */
 const longTurn = 2048
 const shortTurn = 128
-/** One in so many turns is short. */
+/** One of this many turns is short. */
 const shortTurns = 4
 
 export const makeScheduler = (seed: number): SeededScheduler => {
   const random = new PCGRandom(seed)
   const lanes = new Map<AnyFiber | undefined, Lane>()
   const ready: Array<Lane> = []
-  /** What comes before everything else. */
+  /** The tasks that run before all others. */
   const urgent: Array<Scheduler.Task> = []
-  /** Fibers that have had a turn, or been started by somebody who relies on it. */
-  const known = new WeakSet<AnyFiber>()
+  /** The fibers that have had a turn, or whose start is already scheduled as urgent. */
+  const startedFibers = new WeakSet<AnyFiber>()
   const starting = new WeakSet<AnyFiber>()
   let turn = longTurn
   let steps = 0
@@ -56,11 +56,11 @@ export const makeScheduler = (seed: number): SeededScheduler => {
 
   const isUrgent = (task: Scheduler.Task, fiber: AnyFiber): boolean => {
     if (isTurnOf(fiber, task)) {
-      known.add(fiber)
+      startedFibers.add(fiber)
       return starting.delete(fiber)
     }
-    if (known.has(fiber)) return false
-    known.add(fiber)
+    if (startedFibers.has(fiber)) return false
+    startedFibers.add(fiber)
     starting.add(fiber)
     return true
   }
@@ -100,13 +100,17 @@ export const makeScheduler = (seed: number): SeededScheduler => {
 }
 
 /**
- * Effect's own concurrent loops start and interrupt their fibers by tasks that are no turn of a fiber. They rely on being
- * started before anybody can interrupt them, which other schedulers grant by their order: otherwise such a loop never ends.
+ * Whether the task is a turn of the fiber. Effect's concurrent loops start and interrupt their fibers by other tasks, and rely
+ * on being started before they can be interrupted. Other schedulers ensure this by their order; otherwise such a loop never
+ * ends.
  */
 const isTurnOf = (fiber: AnyFiber, task: Scheduler.Task): boolean =>
   (fiber as unknown as { readonly run?: unknown }).run === task
 
-/** For the same reason, a fiber is left alone where it cannot be interrupted, but for the pause that every scheduler makes. */
+/**
+ * Whether a fiber may yield here. For the reason above, a fiber in an uninterruptible region yields only where every scheduler
+ * makes it yield.
+ */
 const mayPause = (fiber: AnyFiber, turn: number): boolean =>
   turn === longTurn ||
   RuntimeFlags.interruptible(

@@ -1,13 +1,15 @@
 /**
- * Timers in the order in which they are due; those of one moment in the order in which they were set. A binary heap in which
- * each timer knows its place, so that one that is cancelled leaves at once: most timers are.
+ * A queue of timers by due time; timers of the same time keep the order in which they were added.
+ *
+ * It is a binary heap in which each timer knows its index, so that a cancelled timer is removed immediately: most timers are
+ * cancelled.
  */
 export interface Timers {
-  /** Gives the way to cancel it, which says whether it came in time. */
+  /** Adds a timer. The returned function cancels it and returns whether it was still pending. */
   readonly add: (at: number, task: () => void) => () => boolean
-  /** When the first one is due. */
+  /** The due time of the first timer. */
   readonly nextAt: () => number | undefined
-  /** Takes the first one out. */
+  /** Removes the first timer and returns its task. */
   readonly take: () => (() => void) | undefined
   readonly size: () => number
 }
@@ -16,7 +18,7 @@ interface Timer {
   readonly at: number
   readonly order: number
   readonly task: () => void
-  /** -1 when it is over. */
+  /** The index in the heap, or -1 once the timer was removed. */
   index: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * What is different between two catalogs.
+ * Computes the differences between two catalogs.
  */
 import type { ListKind } from "../Protocol.js"
 import type { Catalog } from "./model.js"

@@ -1,6 +1,6 @@
 /**
- * The entries of a catalog, made of what servers list. One listed entry always makes the same object, whoever asks: what did
- * not change is recognised by identity, also after a change of configuration and in the view of another agent.
+ * Creates the entries of a catalog from listed entries. One listed entry always yields the same object: unchanged entries are
+ * recognised by identity, also after a config change and in the view of another agent.
  */
 import type { ListedPrompt, ListedResource, ListedResourceTemplate, ListedTool } from "../Listing.js"
 import type { Prompt, Resource, ResourceTemplate, Tool } from "../Protocol.js"

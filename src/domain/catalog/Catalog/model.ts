@@ -26,7 +26,7 @@ export const Catalog = Schema.Struct({
 export type Catalog = typeof Catalog.Type
 
 /**
- * A catalog nobody has contributed to yet.
+ * A catalog without entries.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Keeps the objects of an older list where a newer one says the same: whoever compares by identity sees only what changed.
+ * Reuses the objects of an older list where a newer one is equal, so that a comparison by identity finds only changes.
  */
 import type { Listings } from "./model.js"
 import { sameJson } from "./sameJson.js"

@@ -1,3 +1,6 @@
+/**
+ * Compares two values as JSON.
+ */
 /** Deeper values are not looked into: they count as different, and the stack stays small. */
 const maxDepth = 500
 

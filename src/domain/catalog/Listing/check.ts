@@ -1,5 +1,5 @@
 /**
- * Small checks of JSON that keep what is right and report what is not. Nothing that is right is copied.
+ * Checks of JSON values that keep the valid parts and report the others. Valid values are not copied.
  */
 import * as Predicate from "effect/Predicate"
 import { describeType, type Issue } from "../../Issue.js"

@@ -1,6 +1,6 @@
 /**
- * The arguments of a tool that are sent as HTTP headers, too (revision 2026-07-28): whether `x-mcp-header` stands only where
- * it may. A tool that breaks the rules must not be offered.
+ * Checks the `x-mcp-header` declarations of a tool (revision 2026-07-28): arguments sent as HTTP headers, too. A tool that
+ * breaks the rules must not be offered.
  */
 import * as Predicate from "effect/Predicate"
 import { describeType, type Issue } from "../../Issue.js"
@@ -30,7 +30,7 @@ const subschemas: ReadonlyMap<string, "plain" | "named"> = new Map([
   ["else", "plain"]
 ])
 
-/** Deeper schemas are refused: whoever walks through one after us may do it with less care. */
+/** Deeper schemas are rejected: later consumers may walk them recursively without a limit. */
 const maxDepth = 200
 
 /** What a token of RFC 9110 consists of. */

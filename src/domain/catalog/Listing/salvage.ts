@@ -1,6 +1,6 @@
 /**
- * The good entries of a list, and what is wrong with the others. The checks are plain code: a list of thousands is read in
- * milliseconds, and words are made only for what is wrong.
+ * Keeps the valid entries of a list and reports the others. The checks are plain code: thousands of entries take milliseconds,
+ * and messages are created only for invalid ones.
  */
 import * as Predicate from "effect/Predicate"
 import type { Diagnostic } from "../../Diagnostic.js"

@@ -1,5 +1,5 @@
 /**
- * What a server asks of us, what we ask it besides calls, and what it says unasked.
+ * The MCP data of requests from servers, of completions, and of log messages.
  */
 import * as Schema from "effect/Schema"
 import { openStruct } from "../../internal/openStruct.js"

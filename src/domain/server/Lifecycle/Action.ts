@@ -1,3 +1,6 @@
+/**
+ * The actions of the lifecycle, computed from the difference between two states.
+ */
 import * as ServerStatus from "../ServerStatus.js"
 import type { ListKind } from "../../catalog/Protocol.js"
 import { opening, type State, type Timer, timers } from "./State.js"
@@ -14,7 +17,7 @@ export type Action =
   | { readonly _tag: "Close"; readonly generation: number }
   /** Gives the link no more calls, lets those it has finish, and reports `Drained`. */
   | { readonly _tag: "Drain"; readonly generation: number }
-  /** A timer is over: nobody waits for it any more, or it has just fired. */
+  /** Cancels a timer that is no longer needed or has just fired. */
   | { readonly _tag: "CancelTimer"; readonly timer: number }
   | { readonly _tag: "ScheduleTimer"; readonly timer: Timer }
   /** Begins an attempt. */

@@ -1,6 +1,6 @@
 /**
- * Everything that can happen to a server: commands, outcomes of attempts, facts about links, timers. Time and randomness
- * come in with the event.
+ * The events of the lifecycle: commands, outcomes of attempts, facts about links, timers. Time and randomness are part of the
+ * event.
  */
 import * as Schema from "effect/Schema"
 import { Failure } from "../Failure.js"
@@ -98,8 +98,8 @@ export const PhaseReached = linkEvent("PhaseReached", { phase: AttemptPhase })
 export const Opened = linkEvent("Opened", { info: LinkInfo })
 
 /**
- * An attempt failed, or an open link is of no more use: the peer closed, the session is lost, health checks fail. The
- * failure says which.
+ * An attempt failed, or an open link is lost: the peer closed it, the session is lost, or health checks fail. The failure says
+ * which.
  *
  * @since 0.1.0
  * @category outcomes
@@ -147,7 +147,7 @@ export const Drained = linkEvent("Drained", {})
 export const Released = linkEvent("Released", {})
 
 /**
- * Somebody logged in, or (`revoked`) out.
+ * The user logged in, or (`revoked`) out.
  *
  * @since 0.1.0
  * @category facts

@@ -1,5 +1,5 @@
 /**
- * What the state machine of one server knows. It is richer than the public status, which is a projection of it.
+ * The state of one server's lifecycle. The public status is computed from it and contains less.
  */
 import * as Schema from "effect/Schema"
 import { Failure, type Kind } from "../Failure.js"
@@ -85,7 +85,7 @@ export interface Opening {
   readonly phase: AttemptPhase
   /** Lists that changed, perhaps after they were fetched. */
   readonly stale: ReadonlyArray<ListKind>
-  /** Somebody logged in, perhaps after the attempt was refused. */
+  /** Whether a login completed, perhaps after the server rejected the attempt. */
   readonly loggedIn: boolean
 }
 

@@ -1,3 +1,6 @@
+/**
+ * Computes the public status of a server from the state of its lifecycle.
+ */
 import { defined } from "../../internal/defined.js"
 import type { DisabledBy, ServerStatus } from "../ServerStatus.js"
 import { shellWord } from "../../internal/shellWord.js"

@@ -1,3 +1,6 @@
+/**
+ * The transition function of the lifecycle: the next state for a state and an event.
+ */
 import { UnexpectedFailure } from "../../Errors/connectionErrors.js"
 import * as Failure from "../Failure.js"
 import * as RestartPolicy from "../RestartPolicy.js"
@@ -114,7 +117,7 @@ const route = (state: State, { at, generation, info }: EventOf<"Opened">): State
 
 // --- what is wanted -------------------------------------------------------------------------------------------------
 
-/** Who keeps the server down, if somebody does. */
+/** What keeps the server disabled; undefined if nothing does. */
 const stoppedBy = ({ intent, settings }: State): DisabledBy | undefined => {
   if (settings.disabled === "trust") return "trust"
   if (intent === "down") return "command"
@@ -248,7 +251,7 @@ const awaitResources = (
   return pursue({ ...state, timer, streak: { ...before, shortages } }, { _tag: "Backoff", timer, until, failure })
 }
 
-/** A link that ends without a word has failed in a way nobody foresaw. */
+/** Handles the release of a link. A link that is released without a reported loss counts as an unexpected failure. */
 const release = (state: State, event: EventOf<"Released">): State => {
   const unexpected = new UnexpectedFailure({ server: state.settings.server, detail: "the link ended without a reason" })
   const lost = lose(state, { ...event, failure: Failure.fromError(unexpected) })

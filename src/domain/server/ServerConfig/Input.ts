@@ -1,5 +1,5 @@
 /**
- * One server's entry as people write it, in both spellings: ours (and opencode's), and that of `mcpServers` files.
+ * Schemas of one server's entry in a config file, in both spellings: native (as in opencode) and `mcpServers`.
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -8,13 +8,13 @@ import * as Schema from "effect/Schema"
 import { isText, reveal, type Text } from "../../Secrets.js"
 import { defaults } from "./defaults.js"
 
-/** A key that may be left out, with the words an editor shows for it. */
+/** An optional key, with the description that editors show. */
 export const key = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
   Schema.optional(schema).annotations({ description })
 
-/** Texts that hold a secret may be given redacted. */
+/** A string, which can be given redacted if it contains a secret. */
 const TextInput = Schema.declare(
-  // no system takes a NUL in an argument, a variable or a URL
+  // no system accepts a NUL in an argument, a variable or a URL
   (value): value is Text => isText(value) && !reveal(value).includes("\0"),
   { identifier: "Text", description: "a string", jsonSchema: { type: "string" } }
 )
@@ -23,7 +23,7 @@ const TextRecord = Schema.Record({ key: Schema.String, value: TextInput }).annot
   description: "an object of strings"
 })
 
-/** Not a number where it is no duration. */
+/** Converts a duration to milliseconds. `NaN` if it is invalid. */
 export const toMillis = (input: number | string): number => {
   if (typeof input === "number") return input
   if (/^\d+(\.\d+)?$/.test(input)) return Number(input)
@@ -196,7 +196,7 @@ export const OAuth = Schema.Union(
   })
 )
 
-/** Keys of both kinds that `defaults` may set for all servers. */
+/** Keys of local and remote servers that `defaults` can set for all servers. */
 const shared = {
   timeout: key(Timeout, "Time limits for connecting, listing and calling: one duration for all three, or an object."),
   restart: key(Restart, "When the supervisor restarts a server whose connection was lost or could not be opened."),
@@ -226,7 +226,7 @@ const shared = {
   )
 }
 
-/** The same of remote servers only. */
+/** Keys of remote servers that `defaults` can set for all servers. */
 const sharedRemote = {
   privateNetwork: key(
     Schema.Boolean,
@@ -263,7 +263,7 @@ const Command = Schema.Union(
 ).annotations({ description: "a program, or an array of a program and its arguments" })
 
 /**
- * A server that is a process of ours.
+ * A server that the supervisor starts as a process.
  *
  * @since 0.1.0
  * @category inputs
@@ -310,7 +310,7 @@ export const Switch = Schema.Struct({
 }).annotations({ identifier: "Switch" })
 
 /**
- * Settings for all servers that do not say otherwise.
+ * Settings for all servers, used where an entry omits the key.
  *
  * @since 0.1.0
  * @category inputs
@@ -318,8 +318,8 @@ export const Switch = Schema.Struct({
 export const Defaults = Schema.Struct({ ...shared, ...sharedRemote }).annotations({ identifier: "Defaults" })
 
 /**
- * Whether an entry only switches a server of a lower layer: it says that it is on or off and nothing of what it is. Something
- * else beside it is worth a warning, but where it says "on" it is more likely a mistake.
+ * Whether an entry only enables or disables a server of a lower layer, and does not define it. With `enabled: false`, other
+ * keys are allowed and cause a warning; with `enabled: true` they are more likely a mistake.
  */
 export const isSwitch = (input: unknown): input is Record<string, unknown> =>
   Predicate.isRecord(input) &&

@@ -1,5 +1,5 @@
 /**
- * From an entry as somebody wrote it to the one form everything else works with.
+ * Decodes one server's entry to a `ServerConfig`, with errors and warnings that name the place.
  */
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
@@ -20,9 +20,9 @@ import { plain } from "./plain.js"
 import type { ServerConfig } from "./model.js"
 import { toLocal, toRemote } from "./normalise.js"
 
-/** A config, if the entry is one, and what a person should know about it. */
+/** A decoded entry and its warnings. */
 export interface Decoded {
-  /** None for an entry that only switches a server of a lower layer. */
+  /** None for an entry that only enables or disables a server of a lower layer. */
   readonly config: Option.Option<ServerConfig>
   readonly warnings: ReadonlyArray<Diagnostic>
 }
@@ -30,8 +30,8 @@ export interface Decoded {
 type Defaults = typeof Input.Defaults.Type
 
 /**
- * Decodes one server's entry. Keys that are not known are warnings; anything wrong makes an error that names each place and
- * what is expected there, never the value.
+ * Decodes one server's entry. Unknown keys are warnings. Any other mistake is an error that names each place and what is
+ * expected there, never the value.
  *
  * @since 0.1.0
  * @category decoding
@@ -39,7 +39,7 @@ type Defaults = typeof Input.Defaults.Type
 export const decode = (
   server: string,
   input: unknown,
-  /** For keys that the entry leaves out. */
+  /** Settings for keys that the entry omits. */
   defaults: Defaults = {}
 ): Either.Either<Decoded, InvalidConfig> =>
   Either.map(check(server, input), ({ config, warnings }) => ({
@@ -47,14 +47,14 @@ export const decode = (
     warnings
   }))
 
-/** An entry that is right, and the config it stands for. */
+/** A valid entry, with a function that builds its config. */
 export interface Checked {
-  /** None for an entry that only switches a server of a lower layer. */
+  /** None for an entry that only enables or disables a server of a lower layer. */
   readonly config: Option.Option<(defaults: Defaults) => ServerConfig>
   readonly warnings: ReadonlyArray<Diagnostic>
 }
 
-/** The part of {@link decode} that finds mistakes. Whoever checks hundreds of entries does not need hundreds of configs. */
+/** Checks an entry without building its config: faster than {@link decode} for hundreds of entries. */
 export const check = (server: string, input: unknown): Either.Either<Checked, InvalidConfig> => {
   const found = ServerName.impossible(server)
   if (found !== undefined) return invalid(server, [{ path: [], expected: "a server name", found }])
@@ -102,7 +102,7 @@ const checkPlain = (server: string, input: unknown): Either.Either<Checked, Inva
           path: [],
           expected: 'an object with "command" (a local server) or "url" (a remote one)',
           found: Predicate.isRecord(input) ? "neither" : describeType(input),
-          ...defined({ hint: insteadOf("command", keysOf(input)) ?? insteadOf("url", keysOf(input)) })
+          ...defined({ hint: misspellingHint("command", keysOf(input)) ?? misspellingHint("url", keysOf(input)) })
         }
       ])
   }
@@ -153,19 +153,22 @@ const wrongType = (type: unknown): Issue => {
   }
 }
 
-/** Decodes with unknown keys set aside: they are worth a word, but nothing fails because of them. */
+/** Decodes an entry. Unknown keys are warnings, not errors. */
 const parse = <A, I>(
   server: string | undefined,
   schema: Schema.Schema<A, I>,
-  given: unknown
+  entry: unknown
 ): Either.Either<{ readonly value: A; readonly warnings: ReadonlyArray<Diagnostic> }, InvalidConfig> => {
-  const { input, left } = withoutMany(schema, given)
+  const { input, removalWarnings } = limitUnknownKeys(schema, entry)
   const strict = ParseResult.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })(input)
   if (Either.isRight(strict)) return Either.right({ value: strict.right, warnings: [] })
   const { issues, unknownKeys } = findingsOf(strict.left)
   const lenient = ParseResult.decodeUnknownEither(schema)(input)
   if (Either.isRight(lenient))
-    return Either.right({ value: lenient.right, warnings: [...unknownKeys.map(unknownKey(schema)), ...left] })
+    return Either.right({
+      value: lenient.right,
+      warnings: [...unknownKeys.map(unknownKey(schema)), ...removalWarnings]
+    })
   const explained = issues.map((issue) => ({
     ...withoutValues(issue),
     ...defined({ hint: misspelling(issue, unknownKeys) })
@@ -173,39 +176,39 @@ const parse = <A, I>(
   return Either.left(new InvalidConfig({ server, issues: explained }))
 }
 
-/** An issue whose path ends before the first name that somebody chose and that does not look like one. */
+/** Cuts the path of an issue before the first key that does not look like a name: it can be a secret. */
 const withoutValues = (issue: Issue): Issue => {
   const end = issue.path.findIndex((step) => !looksLikeName(step))
   return end === -1 ? issue : { ...issue, path: issue.path.slice(0, end) }
 }
 
-/** A key that is missing may be there under a wrong name. */
+/** A hint for a missing key: an unknown key beside it can be a misspelling. */
 const misspelling = ({ found, path }: Issue, unknownKeys: ReadonlyArray<Issue["path"]>): string | undefined => {
   if (found !== describeType(undefined)) return undefined
   const siblings = unknownKeys.filter((key) => key.length === path.length).map((key) => String(key.at(-1)))
-  return insteadOf(String(path.at(-1)), siblings)
+  return misspellingHint(String(path.at(-1)), siblings)
 }
 
-const insteadOf = (wanted: string, present: ReadonlyArray<string>): string | undefined => {
-  const guess = nearest(wanted, present)
-  return guess === undefined ? undefined : `"${guess}" looks like a misspelling of "${wanted}"`
+const misspellingHint = (expectedKey: string, present: ReadonlyArray<string>): string | undefined => {
+  const guess = nearest(expectedKey, present)
+  return guess === undefined ? undefined : `"${guess}" looks like a misspelling of "${expectedKey}"`
 }
 
 const maxUnknownKeys = 1000
 
-/** The decoder takes time for each unknown key: of an entry with very many, the rest is counted and left out before. */
-const withoutMany = (
+/** Removes unknown keys above the limit, and counts them in a warning: the decoder takes time for each. */
+const limitUnknownKeys = (
   schema: Schema.Schema.All,
   input: unknown
-): { readonly input: unknown; readonly left: ReadonlyArray<Diagnostic> } => {
+): { readonly input: unknown; readonly removalWarnings: ReadonlyArray<Diagnostic> } => {
   const known = new Set(keysAt(schema.ast, []))
   const unknown = keysOf(input).filter((key) => !known.has(key))
-  if (unknown.length <= maxUnknownKeys) return { input, left: [] }
-  const isLeft = new Set(unknown.slice(maxUnknownKeys))
-  const message = `and ${isLeft.size} more unknown keys`
+  if (unknown.length <= maxUnknownKeys) return { input, removalWarnings: [] }
+  const removed = new Set(unknown.slice(maxUnknownKeys))
+  const message = `and ${removed.size} more unknown keys`
   return {
-    input: Object.fromEntries(Object.entries(input as object).filter(([key]) => !isLeft.has(key))),
-    left: [{ severity: "warning", code: "unknown_key", message }]
+    input: Object.fromEntries(Object.entries(input as object).filter(([key]) => !removed.has(key))),
+    removalWarnings: [{ severity: "warning", code: "unknown_key", message }]
   }
 }
 
@@ -219,7 +222,7 @@ const unknownKey =
     return { severity: "warning", code: "unknown_key", message: `unknown key ${which}; ${advice}` }
   }
 
-/** The keys a schema knows at a place. */
+/** The keys that a schema allows at a path. */
 const keysAt = (ast: SchemaAST.AST, path: Issue["path"]): ReadonlyArray<string> => {
   if (SchemaAST.isUnion(ast)) return ast.types.flatMap((type) => keysAt(type, path))
   if (!SchemaAST.isTypeLiteral(ast)) return []

@@ -1,4 +1,4 @@
-/** What holds where nobody says otherwise, in milliseconds where it is a time. */
+/** The default settings of a server; durations in milliseconds. */
 import { defaultPolicy } from "../RestartPolicy.js"
 
 export const defaults = {

@@ -1,6 +1,6 @@
 /**
- * One server's settings in the one form everything works with: every default filled in, durations in milliseconds, secrets
- * redacted. What has no default is absent, what has no limit is `Infinity`, what is switched off is `false`.
+ * The normalised settings of one server: all defaults filled in, durations in milliseconds, secrets redacted. A setting without
+ * a default is absent, one without a limit is `Infinity`, one that is switched off is `false`.
  */
 import * as Schema from "effect/Schema"
 import { RestartPolicy } from "../RestartPolicy.js"
@@ -8,12 +8,12 @@ import { reveal } from "../../Secrets.js"
 
 const Secret = Schema.RedactedFromSelf(Schema.String)
 
-/** Plain unless somebody gave it redacted or it has a secret in it, which makes no difference to what it says. */
+/** A text, redacted if it was given redacted or contains a secret. Two texts are equal if their plain texts are. */
 const Text = Schema.Union(Schema.String, Secret).annotations({
   equivalence: () => (a, b) => reveal(a) === reveal(b)
 })
 
-/** The last match wins: the same patterns in another order are another filter. */
+/** The order is compared, too: the last match wins, so another order is another filter. */
 const Globs = Schema.Record({ key: Schema.String, value: Schema.Boolean }).annotations({
   equivalence: () => (a, b) => JSON.stringify(Object.entries(a)) === JSON.stringify(Object.entries(b))
 })
@@ -30,27 +30,27 @@ const common = {
   /** `Infinity` is no limit. */
   concurrency: Schema.Number.pipe(Schema.positive()),
   catalogTtl: Millis,
-  /** Bytes that all lists together may have. */
+  /** The greatest size of all lists together, in bytes. */
   listBudget: Schema.Int.pipe(Schema.positive()),
   timeout: Schema.Struct({ connect: Millis, list: Millis, call: Millis, total: Millis }),
   health: Schema.Union(Schema.Literal(false), Schema.Struct({ interval: Millis, timeout: Millis })),
   restart: RestartPolicy,
-  /** Absent is never. */
+  /** If absent, an idle server is never stopped. */
   idleStop: Schema.optionalWith(Millis, { exact: true }),
   tools: Globs,
-  /** Absent is the working directory. */
+  /** If absent, the working directory. */
   roots: Schema.optionalWith(Schema.Array(Schema.String), { exact: true }),
-  /** Texts to hide besides those that are secret by where they stand. */
+  /** Texts that are hidden in addition to the values of secret keys. */
   secrets: Schema.Array(Secret)
 }
 
-/** What both kinds of servers have. */
+/** Settings of local and remote servers. */
 export const Common = Schema.Struct(common)
 
 export type Common = typeof Common.Type
 
 /**
- * A server that is a process of ours.
+ * A server that the supervisor starts as a process.
  *
  * @since 0.1.0
  * @category models
@@ -60,7 +60,7 @@ export const Local = Schema.TaggedStruct("Local", {
   args: Schema.Array(Text),
   environment: Schema.Record({ key: Schema.String, value: Secret }),
   inheritEnv: Schema.Boolean,
-  /** Absent is the working directory of our own process. */
+  /** If absent, the working directory of this process. */
   cwd: Schema.optionalWith(Schema.String, { exact: true }),
   ...common
 }).annotations({ identifier: "Local" })
@@ -72,7 +72,7 @@ export const Local = Schema.TaggedStruct("Local", {
 export type Local = typeof Local.Type
 
 /**
- * How to log in where it cannot be found out automatically.
+ * OAuth settings for what cannot be discovered automatically.
  *
  * @since 0.1.0
  * @category models
@@ -89,9 +89,9 @@ export const OAuthSettings = Schema.Struct({
   grant: Schema.Literal("authorization_code", "client_credentials"),
   privateKeyPem: Schema.optionalWith(Secret, { exact: true }),
   alg: Schema.optionalWith(Schema.String, { exact: true }),
-  /** How the authorization server names itself. Absent is what it publishes, else the origin of its addresses. */
+  /** The issuer identifier of the authorization server. If absent, the published one, else the origin of its addresses. */
   issuer: Schema.optionalWith(Text, { exact: true }),
-  /** Whether a login begins although the metadata does not mention PKCE. Absent is false. */
+  /** Whether a login starts although the metadata does not mention PKCE. If absent, false. */
   assumePkce: Schema.optionalWith(Schema.Boolean, { exact: true })
 }).annotations({ identifier: "OAuthSettings" })
 
@@ -112,11 +112,11 @@ export const Remote = Schema.TaggedStruct("Remote", {
   transport: Schema.Literal("auto", "http", "sse"),
   url: Text,
   headers: Schema.Record({ key: Schema.String, value: Secret }),
-  /** `false` is never. */
+  /** `false` disables OAuth. */
   oauth: Schema.Union(Schema.Literal(false), OAuthSettings),
   /** Whether the server's OAuth metadata may name addresses of this machine and of private networks. */
   privateNetwork: Schema.Boolean,
-  /** Absent is what the system trusts. */
+  /** If absent, the certificate authorities of the system. */
   caFile: Schema.optionalWith(Schema.String, { exact: true }),
   ...common
 }).annotations({ identifier: "Remote" })

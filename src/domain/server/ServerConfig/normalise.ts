@@ -1,6 +1,5 @@
 /**
- * From an entry that is right to the one form everything works with: both spellings the same, every default filled in, secrets
- * redacted.
+ * Converts a valid entry to a `ServerConfig`: one spelling, all defaults filled in, secrets redacted.
  */
 import * as Record from "effect/Record"
 import * as Redacted from "effect/Redacted"
@@ -14,9 +13,9 @@ type Defaults = typeof Input.Defaults.Type
 type CommonInput = Omit<typeof Input.Remote.Type, "type" | "url" | "headers" | "oauth" | "caFile" | "privateNetwork">
 
 export const toLocal = (input: typeof Input.Local.Type, defaults: Defaults): Local => {
-  const conceal = concealing(input.secrets)
+  const conceal = redactWith(input.secrets)
   const words = isText(input.command) ? [input.command] : input.command
-  // the schema has seen to it that there is a program
+  // the schema guarantees that there is a program
   const [command, ...args] = words as readonly [Text, ...ReadonlyArray<Text>]
   return {
     _tag: "Local",
@@ -32,9 +31,9 @@ export const toLocal = (input: typeof Input.Local.Type, defaults: Defaults): Loc
 export const toRemote = (input: typeof Input.Remote.Type, defaults: Defaults): Remote => ({
   _tag: "Remote",
   transport: input.type === "sse" ? "sse" : input.type === undefined || input.type === "remote" ? "auto" : "http",
-  url: concealing(input.secrets)(input.url),
+  url: redactWith(input.secrets)(input.url),
   headers: Record.map(input.headers ?? {}, redact),
-  oauth: toOAuth(input.oauth ?? true, concealing(input.secrets)),
+  oauth: toOAuth(input.oauth ?? true, redactWith(input.secrets)),
   privateNetwork: input.privateNetwork ?? defaults.privateNetwork ?? false,
   ...defined({ caFile: input.caFile }),
   ...toCommon(input, defaults, builtIn.maxRestarts.remote)
@@ -87,19 +86,22 @@ const toCommon = (input: CommonInput, defaults: Defaults, maxRestarts: number): 
 type TimeoutInput = typeof Input.Timeout.Type
 
 const toTimeout = (input: TimeoutInput = {}, defaults: TimeoutInput = {}): Common["timeout"] => {
-  const limits = { ...eachLimit(defaults), ...eachLimit(input) }
+  const limits = { ...limitsOf(defaults), ...limitsOf(input) }
   const call = Input.toMillis(limits.call ?? builtIn.timeout.call)
   return {
     connect: Input.toMillis(limits.connect ?? builtIn.timeout.connect),
     list: Input.toMillis(limits.list ?? builtIn.timeout.list),
     call,
-    // somebody who lets a call be silent for an hour does not want it ended after half of one
+    // a call that may be silent for an hour must not end after half an hour in all
     total: limits.total === undefined ? Math.max(builtIn.timeout.total, call) : Input.toMillis(limits.total)
   }
 }
 
-/** One duration stands for connecting, listing and the silence of a call, not for a call in all. */
-const eachLimit = (input: TimeoutInput): Exclude<TimeoutInput, string | number> =>
+/**
+ * Expands a single duration to the limits for connecting, listing and the silence of a call. It does not limit the total time
+ * of a call.
+ */
+const limitsOf = (input: TimeoutInput): Exclude<TimeoutInput, string | number> =>
   typeof input === "object" ? defined(input) : { connect: input, list: input, call: input }
 
 type HealthInput = typeof Input.Health.Type
@@ -118,8 +120,8 @@ const details = (input: HealthInput | undefined): Exclude<HealthInput, boolean> 
 
 const redact = (text: Text): Redacted.Redacted<string> => (typeof text === "string" ? Redacted.make(text) : text)
 
-/** A text that has a known secret in it is not shown. */
-const concealing = (secrets: ReadonlyArray<Text> = []): ((text: Text) => Text) => {
+/** Redacts a text that contains one of these secrets. */
+const redactWith = (secrets: ReadonlyArray<Text> = []): ((text: Text) => Text) => {
   const known = secrets.map(reveal).filter((secret) => secret.length >= minLength)
   return (text) => (known.some((secret) => reveal(text).includes(secret)) ? redact(text) : text)
 }

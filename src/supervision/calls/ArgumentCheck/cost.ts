@@ -1,30 +1,31 @@
 /**
- * An upper bound for the work of a check, from the size of the schema and the size of the arguments. A check whose bound is
- * low runs as it is; every other one runs under the watchdog.
+ * Computes an upper bound for the cost of a check from the sizes of schema and arguments. A check with a low bound runs
+ * directly; every other one runs under the watchdog.
  */
 import * as Predicate from "effect/Predicate"
 import type { JsonSchema } from "../../../domain/catalog/Protocol.js"
 import { definition } from "./issueText.js"
 
-/** What a schema costs. All numbers are upper bounds; `Infinity` where there is none. */
+/** The cost of a schema. All numbers are upper bounds; `Infinity` if there is none. */
 export interface Weight {
   /**
-   * Schemas, also those that are true or false, and values that arguments are compared with, after each reference is replaced
-   * by what it refers to. Long texts and keys count as several.
+   * Number of schemas (including boolean ones) and of values that arguments are compared with, after each reference is
+   * replaced by its target. Long texts and keys count as several.
    */
   readonly parts: number
-  /** How many of them are patterns. A pattern that may go back more than once has no bound. */
+  /** How many of the parts are patterns. A pattern that may backtrack more than once has no bound. */
   readonly patterns: number
-  /** Whether items are compared with each other. */
+  /** Whether items are compared with each other (`uniqueItems`). */
   readonly comparesItems: boolean
 }
 
-/** Beyond this it makes no difference. */
+/** A schema with more parts counts as unbounded. */
 const maxParts = 100_000
 
 /**
- * Weighs a schema. References are followed and counted as often as they are used, so that a check applies at most `parts`
- * schemas to one value. A schema that comes back to itself, or whose references cannot be followed simply, has no bound.
+ * Computes the cost of a schema. References are followed and counted as often as they are used, so that a check applies
+ * at most `parts` schemas to one value. A schema that refers to itself, or whose references cannot be resolved by path,
+ * has no bound.
  */
 export const weigh = (root: JsonSchema): Weight => {
   const known = new Map<object, Weight>()
@@ -64,12 +65,12 @@ export const weigh = (root: JsonSchema): Weight => {
 }
 
 const nothing: Weight = { parts: 0, patterns: 0, comparesItems: false }
-/** What is true or false may be a schema, too. */
+/** A boolean may be a schema, too. */
 const onePart: Weight = { parts: 1, patterns: 0, comparesItems: false }
 const onePattern: Weight = { parts: 1, patterns: 1, comparesItems: false }
 const unbounded: Weight = { parts: Number.POSITIVE_INFINITY, patterns: 0, comparesItems: false }
 
-/** Schemas within schemas, also by reference, that the stack certainly has room for. */
+/** The deepest nesting, including references, for which the stack certainly suffices. */
 const maxOpen = 1_000
 
 const patternsOf = ({ pattern, patternProperties }: Readonly<Record<string, unknown>>): ReadonlyArray<string> => [
@@ -77,10 +78,10 @@ const patternsOf = ({ pattern, patternProperties }: Readonly<Record<string, unkn
   ...(Predicate.isRecord(patternProperties) ? Object.keys(patternProperties) : [])
 ]
 
-/** Longer patterns are not looked at: reading one can take longer than the check. */
+/** Longer patterns are not analysed: the analysis can take longer than the check. */
 const maxPatternLength = 200
 
-/** No group is repeated or refers back, and there is at most one place where something else could be tried. */
+/** Whether a pattern repeats no group, has no back reference, and can backtrack at one place at most. */
 const isSimple = (pattern: string): boolean => {
   if (pattern.length > maxPatternLength) return false
   const bare = pattern.replace(/\\[^1-9k]|\[(?:\\.|[^\]\\])*\]/g, "x").replace(/([^)])\{\d+\}/g, "$1")
@@ -89,7 +90,7 @@ const isSimple = (pattern: string): boolean => {
   return !/\)[*+?{]|\\[1-9k]|\(\?/.test(bare) && count(/[*+?{]/g) + alternatives <= 1
 }
 
-/** Comparing this many characters (a power of 2) takes about as long as applying a schema. */
+/** Comparing 2 to this power characters takes about as long as applying a schema. */
 const lengthShift = 6
 
 const add = (a: Weight, b: Weight): Weight => ({
@@ -98,20 +99,23 @@ const add = (a: Weight, b: Weight): Weight => ({
   comparesItems: a.comparesItems || b.comparesItems
 })
 
-/** Names that change what a reference means: below the root they could make it mean another schema than the one weighed. */
+/**
+ * Whether keywords change the meaning of references: below the root, a reference could then resolve to another schema
+ * than the one counted.
+ */
 const isOpaque = (record: Readonly<Record<string, unknown>>, isTop: boolean): boolean =>
   ["$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor"].some((key) => typeof record[key] === "string") ||
   (!isTop && (typeof record.$id === "string" || typeof record.id === "string"))
 
-/** How large arguments are. */
+/** The size of arguments. */
 export interface Size {
-  /** Values and keys. */
+  /** Number of values and keys. */
   readonly values: number
-  /** Characters of all texts and keys. */
+  /** Number of characters of all texts and keys. */
   readonly characters: number
 }
 
-/** Measures arguments, but not beyond so many values: then it is `undefined`. */
+/** Measures arguments. Returns `undefined` if they have more than `most` values. */
 export const measure = (args: unknown, most: number): Size | undefined => {
   const size = { values: 0, characters: 0 }
   return isWithin(args, most, size) ? size : undefined
@@ -133,18 +137,18 @@ const isWithin = (value: unknown, most: number, size: { values: number; characte
   return true
 }
 
-/** Schemas that may be applied to values without the watchdog: each may report an issue, and issues are compared in pairs. */
+/** Schema applications allowed without the watchdog: each may report an issue, and issues are compared in pairs. */
 const maxApplied = 5_000
-/** Steps of 50 ns or so. */
+/** Steps of about 50 ns. */
 const maxSteps = 100_000
-/** Steps of patterns, of 1 ns or so. */
+/** Steps of patterns, of about 1 ns. */
 const maxPatternSteps = 5_000_000
-/** No check of more values than this runs without the watchdog. */
+/** More values are always checked under the watchdog. */
 const maxValues = 1_000
 
 /**
- * Whether a check takes some milliseconds at most. Every value is checked by at most `parts` schemas. Comparing all items
- * with each other takes at most the square of the size of the arguments, as does a simple pattern.
+ * Whether a check takes a few milliseconds at most. Every value is checked by at most `parts` schemas. Comparing all
+ * items with each other takes at most the square of the size of the arguments, as does a simple pattern.
  */
 export const isCheap = ({ comparesItems, parts, patterns }: Weight, args: unknown): boolean => {
   const size = measure(args, Math.min(maxValues, maxApplied / parts))

@@ -1,5 +1,5 @@
 /**
- * What a schema wants, in a few words.
+ * Describes in a few words what a schema expects.
  */
 import * as Predicate from "effect/Predicate"
 import type { JsonSchema } from "../../../domain/catalog/Protocol.js"
@@ -16,18 +16,18 @@ export const typeWords: ReadonlyMap<unknown, string> = new Map([
   ["null", "null"]
 ])
 
-/** Alternatives and keys that are named. Those that are the same in words count as one, and of many not all are looked at. */
+/** Limits of a description: alternatives named (equal texts count once), alternatives examined, keys named. */
 const maxNamed = 20
 const maxLooked = 30
 const maxKeys = 5
 
-/** A description that is longer is cut. */
+/** A longer description is cut. */
 const maxWords = 1_000
 
-/** Descriptions within descriptions. */
+/** The deepest nesting of descriptions. */
 const maxNested = 5
 
-/** What a schema wants, in a few words. Nothing where it does not say. */
+/** Describes in a few words what a schema expects. Returns `undefined` if the schema does not say it. */
 export const describe = (schema: unknown, root: JsonSchema, depth = 0): string | undefined => {
   const words = describeAny(schema, root, depth)
   return words === undefined ? undefined : cut(words, maxWords)
@@ -47,7 +47,7 @@ const describeAny = (schema: unknown, root: JsonSchema, depth: number): string |
   return typeof ref === "string" ? describe(definition(ref, root), root, depth + 1) : undefined
 }
 
-/** The keys that it has to have, and the values of those that tell it from others. */
+/** Names the required keys, and the values of constant ones: they distinguish an object from its alternatives. */
 const describeObject = ({ properties, required }: Readonly<Record<string, unknown>>): string => {
   if (!Array.isArray(required) || required.length === 0) return "an object"
   const words = (key: string) => {
@@ -82,7 +82,7 @@ export const literal = (value: unknown): string => cut(JSON.stringify(value), 60
 export const quoted = (text: string): string => JSON.stringify(cut(text, 200))
 export const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length)}…` : text)
 
-/** A JSON pointer, step by step. */
+/** Splits a JSON pointer into its unescaped steps. */
 export const stepsOf = (pointer: string): ReadonlyArray<string> =>
   pointer
     .split("/")

@@ -1,5 +1,5 @@
 /**
- * What a validator says, in the words of our issues: never with a value in them.
+ * Converts the errors of a validator to issues, which never contain a value of the arguments.
  */
 import * as Predicate from "effect/Predicate"
 import { defined } from "../../../domain/internal/defined.js"
@@ -11,7 +11,7 @@ import { cut, describe, other, quoted, stepsOf } from "./issueText.js"
 
 const maxIssues = 20
 
-/** Of thousands of mistakes the first ones are told. */
+/** Only so many errors are processed; a validator may report thousands. */
 const maxErrors = 1_000
 
 export const issuesOf = (errors: ReadonlyArray<Error>, args: unknown, root: JsonSchema): ReadonlyArray<Issue> => {
@@ -19,7 +19,7 @@ export const issuesOf = (errors: ReadonlyArray<Error>, args: unknown, root: Json
   const guess = makeGuess()
   for (const error of withoutNoise(errors.slice(0, maxErrors))) {
     const issue = issueOf(error, args, root, guess)
-    // a key without a value is not sent
+    // A key with the value `undefined` is not sent.
     if (issue.found !== describeType(undefined) || missing.has(error.keyword)) issues.set(JSON.stringify(issue), issue)
     if (issues.size === maxIssues) break
   }
@@ -28,7 +28,7 @@ export const issuesOf = (errors: ReadonlyArray<Error>, args: unknown, root: Json
 
 type Guess = (key: string, properties: Readonly<Record<string, unknown>>) => string | undefined
 
-/** All hints of one answer share the work of one search. The keys of an object are listed once. */
+/** All hints of one result share a budget of work. The keys of an object are listed once. */
 const makeGuess = (): Guess => {
   const keys = new Map<object, ReadonlyArray<string>>()
   const work = makeWork()
@@ -39,7 +39,7 @@ const makeGuess = (): Guess => {
   }
 }
 
-/** Keywords that name a property which is not there. */
+/** Keywords whose error names a missing property. */
 const missing = new Set(["required", "dependentRequired", "dependencies"])
 
 const issueOf = (error: Error, args: unknown, root: JsonSchema, nearestOf: Guess): Issue => {

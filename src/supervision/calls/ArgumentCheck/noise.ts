@@ -1,14 +1,14 @@
 /**
- * What a validator says about alternatives, without what says nothing.
+ * Removes the errors of a validator that do not help, such as those of alternatives that do not apply.
  */
 import type { ErrorObject } from "ajv"
 
 export type Error = ErrorObject<string, Readonly<Record<string, unknown>>>
 
-/** Keywords that fail together with what they gather: what each alternative, or each item, had to say. */
+/** Keywords whose failure is reported along with the errors of their alternatives or items. */
 const gathering = new Set(["anyOf", "oneOf", "contains", "propertyNames"])
 
-/** Where one of several shapes is wanted, what each of them says is noise, unless only one of them could be meant. */
+/** Drops the errors of alternatives, unless exactly one alternative fits the kind of value. */
 export const withoutNoise = (errors: ReadonlyArray<Error>): ReadonlyArray<Error> => {
   const dropped = new Set<Error>(errors.filter(({ keyword }) => keyword === "if"))
   for (const [index, error] of [...errors.entries()].toReversed()) {
@@ -21,7 +21,10 @@ export const withoutNoise = (errors: ReadonlyArray<Error>): ReadonlyArray<Error>
   return errors.filter((error) => !dropped.has(error))
 }
 
-/** Errors within `$defs` do not say by which way they were reached: below a failing alternative, they count as its own. */
+/**
+ * Whether an error belongs to a failed alternative. The path of an error within `$defs` does not show which reference
+ * led to it: such an error counts as part of the alternative if its instance path lies below it.
+ */
 const isGathered = ({ instancePath, schemaPath }: Error, by: Error): boolean => {
   const parent = by.schemaPath.slice(0, by.schemaPath.lastIndexOf("/") + 1)
   const beside =
@@ -33,7 +36,7 @@ const isGathered = ({ instancePath, schemaPath }: Error, by: Error): boolean => 
 
 const inDefinition = /^#\/(\$defs|definitions)\//
 
-/** What the one alternative says that is for this kind of value, if there is exactly one. */
+/** The errors of the one alternative that fits the kind of value; empty unless there is exactly one. */
 const alternativeMeant = (error: Error, gathered: ReadonlyArray<Error>): ReadonlyArray<Error> => {
   if (!Array.isArray(error.schema) || Array.isArray(error.params.passingSchemas)) return []
   const misfits = new Set(gathered.flatMap((each) => misfit(each, error.instancePath)))
@@ -43,7 +46,7 @@ const alternativeMeant = (error: Error, gathered: ReadonlyArray<Error>): Readonl
   )
 }
 
-/** The alternative that is not for a value of this type, or of the kind that one of its keys says. */
+/** The path of an alternative that expects another type, or another constant in one of its keys. */
 const misfit = ({ instancePath, keyword, schema, schemaPath }: Error, at: string): ReadonlyArray<string> => {
   const steps = schemaPath.split("/")
   if (keyword === "type" && instancePath === at) return [steps.slice(0, -1).join("/")]

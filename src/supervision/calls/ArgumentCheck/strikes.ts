@@ -1,5 +1,5 @@
 /**
- * How often a schema took too long, by its content: a server that lists the same schema again does not start from zero.
+ * Counts how often a schema timed out, by content, so that listing the same schema again does not reset it.
  */
 import { createHash } from "node:crypto"
 
@@ -8,14 +8,14 @@ export interface Strikes {
   readonly add: (text: string) => void
 }
 
-/** Schemas that are remembered. Beyond that the oldest is forgotten. */
+/** Number of schemas in the map. Beyond that, the oldest is dropped. */
 const maxRemembered = 1_000
 
 export const makeStrikes = (): Strikes => {
   const counts = new Map<string, number>()
   const keyOf = (text: string) => createHash("sha256").update(text).digest("base64")
   return {
-    // no text is hashed as long as no schema is slow
+    // Nothing is hashed as long as no schema has timed out.
     of: (text) => (counts.size === 0 ? 0 : (counts.get(keyOf(text)) ?? 0)),
     add: (text) => {
       const key = keyOf(text)

@@ -1,7 +1,7 @@
 import * as Predicate from "effect/Predicate"
 import { typeWords } from "./issueText.js"
 
-/** Where schemas stand within a schema: one or a list of them, or under names. */
+/** Keywords that contain subschemas: one or a list of them (`plain`), or by name (`named`). */
 const subschemas: ReadonlyMap<string, "plain" | "named"> = new Map([
   ...["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"].map(
     (key) => [key, "named"] as const
@@ -13,19 +13,19 @@ const subschemas: ReadonlyMap<string, "plain" | "named"> = new Map([
   ...["oneOf", "anyOf", "allOf", "not", "if", "then", "else"].map((key) => [key, "plain"] as const)
 ])
 
-/** A copy without what is often written and not part of JSON Schema, so that it does not cost the rest of the check. */
+/** Returns a copy without common deviations from JSON Schema, so that they do not prevent the rest of the check. */
 export const tolerant = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(tolerant)
   if (!Predicate.isRecord(schema)) return schema
   const copy = mapValues(schema, (value, key) => {
     const kind = subschemas.get(key)
     if (kind === undefined) return value
-    // some languages cannot tell an empty object from an empty array
+    // Some languages cannot distinguish an empty object from an empty array.
     if (kind === "named")
       return Predicate.isRecord(value) ? mapValues(value, tolerant) : isEmptyArray(value) ? {} : value
     return tolerant(value)
   })
-  // what draft-04 called it
+  // The draft-04 name of `$id`.
   delete copy.id
   if ("type" in copy && ![copy.type].flat().every((type) => typeWords.has(type))) delete copy.type
   limit(copy, "minimum", "exclusiveMinimum")
@@ -40,7 +40,7 @@ const mapValues = (
 
 const isEmptyArray = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
-/** In draft-04 a limit was exclusive by a flag beside it. */
+/** Converts draft-04, where a boolean beside a limit makes it exclusive. */
 const limit = (schema: Record<string, unknown>, inclusive: string, exclusive: string): void => {
   const flag = schema[exclusive]
   if (typeof flag !== "boolean") return
@@ -50,7 +50,7 @@ const limit = (schema: Record<string, unknown>, inclusive: string, exclusive: st
   delete schema[inclusive]
 }
 
-/** OpenAPI's flag is understood beside a type only. */
+/** Converts OpenAPI's `nullable`, which ajv supports only beside a type. */
 const nullable = (schema: Record<string, unknown>): unknown => {
   if (!("nullable" in schema) || "type" in schema) return schema
   const { nullable, ...rest } = schema

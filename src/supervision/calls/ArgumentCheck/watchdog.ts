@@ -1,17 +1,17 @@
 /**
- * The watchdog: ends a check of a server's schema that takes too long.
+ * Aborts a check of a server's schema that takes too long.
  */
 import { createContext, Script } from "node:vm"
 
-/** The longest time that a check may block the loop. */
+/** The longest time for which a check may block the event loop. */
 const watchedMillis = 100
 
-/** A busy machine may have been the slow one: a schema is given up after this many checks that were ended. */
+/** A busy machine may be the reason for a timeout: a schema is given up after this many aborted checks. */
 const maxEnded = 2
 
 /**
- * The watchdog of one schema. It costs some 100 µs for each check. Checks of an equal schema may have been ended before, and
- * each one that is ended is told.
+ * Creates the watchdog of one schema. It costs about 100 µs for each check. `endedBefore` counts earlier aborted checks
+ * of an equal schema; `onEnded` is called for each further one.
  */
 export const makeWatchdog = (endedBefore: number, onEnded: () => void) => {
   let ended = endedBefore
@@ -28,18 +28,18 @@ export const makeWatchdog = (endedBefore: number, onEnded: () => void) => {
         throw error
       }
     },
-    /** Whether the schema is not used any more. */
+    /** Whether the schema is not checked any more. */
     isGivenUp: () => ended >= maxEnded
   }
 }
 
 export type Watchdog = ReturnType<typeof makeWatchdog>
 
-/** Whether the watchdog ended a run. */
+/** Whether the watchdog aborted a run. */
 export const isTimeout = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException | undefined)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
 
-/** Many patterns are written without regard to the stricter rules of Unicode mode. */
+/** Falls back to a pattern without the `u` flag: many patterns violate the stricter syntax of Unicode mode. */
 const expressionOf = (pattern: string): RegExp => {
   try {
     return new RegExp(pattern, "u")
@@ -48,14 +48,14 @@ const expressionOf = (pattern: string): RegExp => {
   }
 }
 
-/** How ajv makes patterns. */
+/** Creates the patterns of ajv. */
 export const engine = Object.assign(expressionOf, { code: "pattern" })
 
 const stage: { run: () => unknown } = { run: () => undefined }
 let script: ((timeout: number) => unknown) | undefined
 let watching = false
 
-/** Node can only end what it runs as a script of its own. */
+/** Runs a function with a time limit. Node can abort only code that it runs as a `Script`. */
 export const watched = <A>(run: () => A, timeout = watchedMillis): A => {
   if (watching) return run()
   script ??= makeScript()
