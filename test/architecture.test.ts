@@ -153,7 +153,7 @@ describe("the house", () => {
 const mayBeSpreadInto = new Set(["Schema.Union", "join", "once", "sign", "ask"])
 
 describe("calls", () => {
-  it("get no list of unknown length as their arguments: V8 fails above about 120,000 (breaker 8)", () => {
+  it("get no list of unknown length as their arguments: V8 fails above about 120,000", () => {
     const found = nodes().flatMap(({ file, node }) => {
       const isCall = ts.isCallExpression(node) || ts.isNewExpression(node)
       if (!isCall || !(node.arguments ?? []).some(ts.isSpreadElement)) return []

@@ -15,7 +15,7 @@ const withScript = Object.entries(lockfile.packages)
   .map(([path]) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length))
 
 describe("packages with an install script", () => {
-  it("are each allowed or denied by name, with the reason in the README (security L11)", () => {
+  it("are each allowed or denied by name, with the reason in the README", () => {
     assert.isNotEmpty(withScript)
     for (const name of withScript) assert.property(allowScripts, name)
     const reasons = read("README.md").split("`allowScripts`")[1]!

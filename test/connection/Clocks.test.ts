@@ -114,7 +114,7 @@ describe("Clocks", () => {
       })
     )
   })
-  it("reads what has arrived before it gives a request up, however late the alarm rings (breaker 6)", () => {
+  it("reads what has arrived before it gives a request up, however late the alarm rings", () => {
     const { pass, timer } = makeTimer()
     let read = () => {}
     const clocks = Clocks.make({ ...timer, afterReading: (run) => (read = run) })

@@ -52,7 +52,7 @@ const setup = Effect.gen(function* () {
 })
 
 describe("HttpPush", () => {
-  it.effect("pain 59: a stream that is closed again and again is opened more and more seldom", () =>
+  it.effect("a stream that is closed again and again is opened more and more seldom", () =>
     Effect.gen(function* () {
       const { last, open, states, streams } = yield* setup
       const gaps: Array<number> = []
@@ -89,7 +89,7 @@ describe("HttpPush", () => {
     })
   )
 
-  it.effect("pain 59: goes on after the last event, after the time the server names; a refused cursor is dropped", () =>
+  it.effect("goes on after the last event, after the time the server names; a refused cursor is dropped", () =>
     Effect.gen(function* () {
       const { last, messages, open, say, streams } = yield* setup
       open()
@@ -107,7 +107,7 @@ describe("HttpPush", () => {
     })
   )
 
-  it.effect("pain 58: one that is not offered is not asked for again", () =>
+  it.effect("one that is not offered is not asked for again", () =>
     Effect.gen(function* () {
       const { fiber, last, states } = yield* setup
       last().handler.head(405, {}, flow)

@@ -50,7 +50,7 @@ describe("LineReader", () => {
     assert.deepStrictEqual(lines, ["a", "c", "d"])
     assert.strictEqual(overflows, 1)
   })
-  it("takes carriage returns for line ends where it is told to, however the bytes are chopped up (breaker 10)", () => {
+  it("takes carriage returns for line ends where it is told to, however the bytes are chopped up", () => {
     const text = FastCheck.array(FastCheck.constantFrom("\r", "\n", "\r\n", "ä", "data: x"))
     FastCheck.assert(
       FastCheck.property(text, sizes, (parts, sizes) => {
@@ -64,7 +64,7 @@ describe("LineReader", () => {
     )
   })
 
-  it("ends a line at a carriage return without waiting for what follows (breaker 10)", () => {
+  it("ends a line at a carriage return without waiting for what follows", () => {
     const reader = LineReader.make({ limit: 1000, carriageReturns: true, overflow: () => {} })
     reader.push(Buffer.from("data: x\r\r"))
     assert.deepStrictEqual([reader.next(), reader.text(), reader.next(), reader.text()], [true, "data: x", true, ""])

@@ -3,7 +3,7 @@ import { FastCheck as fc } from "effect"
 import * as ListBudget from "../../src/connection/session/ListBudget.js"
 import { runs } from "../laws/runs.js"
 
-describe("a list budget (security M2)", () => {
+describe("a list budget", () => {
   it("counts all pages of all lists together", () => {
     const budget = ListBudget.make(10)
     const tools = budget.begin("tools")

@@ -21,7 +21,7 @@ const lookupOf =
 const ask = (lookup: LookupFunction, all: boolean) =>
   new Promise((resolve) => lookup("as.example", { all }, (error, ...found) => resolve(error === null ? found : error)))
 
-describe("a guarded lookup (security M6)", () => {
+describe("a guarded lookup", () => {
   it("gives the allowed addresses of a name and leaves out the others", async () => {
     const lookup = guardedLookup(remote, "https:", lookupOf(addresses("127.0.0.1", "8.8.8.8", "::1", "2606:4700::1")))
     assert.deepStrictEqual(await ask(lookup, true), [addresses("8.8.8.8", "2606:4700::1")])
@@ -39,7 +39,7 @@ describe("a guarded lookup (security M6)", () => {
   })
 })
 
-describe("a request that a proxy or a browser sends (security M6)", () => {
+describe("a request that a proxy or a browser sends", () => {
   const verdict = async (url: string, found: Array<LookupAddress> | Error, policy = remote) =>
     (await refusalAhead(policy, lookupOf(found), new URL(url)))?.verdict
 

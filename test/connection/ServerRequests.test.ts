@@ -29,14 +29,14 @@ describe("ServerRequests", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it("answers ping by itself (breaker 2)", () => {
+  it("answers ping by itself", () => {
     const { ask, sent, states } = setup()
     assert.isFalse(ask("a", "ping"))
     assert.deepStrictEqual(sent[0]!.message, { jsonrpc: "2.0", id: "a", result: {} })
     assert.deepStrictEqual(states, [])
   })
 
-  it("pauses reading at the limit, until one is answered (breaker 2)", () => {
+  it("pauses reading at the limit, until one is answered", () => {
     const { askMany, requests, states } = setup()
     assert.strictEqual(askMany(maxRequests), maxRequests)
     assert.deepStrictEqual(states, ["pause"])
@@ -44,7 +44,7 @@ describe("ServerRequests", () => {
     assert.deepStrictEqual(states, ["pause", "resume"])
   })
 
-  it("refuses requests beyond the limit when handlers take long, and still answers ping (breaker 2)", () => {
+  it("refuses requests beyond the limit when handlers take long, and still answers ping", () => {
     const { ask, askMany, requests, sent, states } = setup()
     askMany(maxRequests)
     vi.advanceTimersByTime(1000)
@@ -57,7 +57,7 @@ describe("ServerRequests", () => {
     assert.isTrue(ask("again"))
   })
 
-  it("keeps no more answers than the limit for a server that does not read them (breaker 2)", () => {
+  it("keeps no more answers than the limit for a server that does not read them", () => {
     for (const method of ["ping", "sampling/createMessage"]) {
       const { askMany, requests, sent, states } = setup(false)
       const admitted = askMany(maxRequests, method)

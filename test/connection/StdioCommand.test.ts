@@ -46,11 +46,11 @@ const environment = (declared: Record<string, string>, host: StdioCommand.Host, 
   StdioCommand.environment(config(declared, inheritEnv), host, { run: "run-1", child: "7" })
 
 describe("environment", () => {
-  it("pain 47: a secret of the host stays there when the config declares no environment", () => {
+  it("a secret of the host stays there when the config declares no environment", () => {
     assert.deepStrictEqual(environment({}, posix), passedOn)
   })
 
-  it("pain 47, trap 71: a secret of the host stays there when the config declares an environment", () => {
+  it("a secret of the host stays there when the config declares an environment", () => {
     assert.deepStrictEqual(environment({ API_KEY: "mine", HOME: "/srv" }, posix), {
       ...passedOn,
       HOME: "/srv",
@@ -58,7 +58,7 @@ describe("environment", () => {
     })
   })
 
-  it("pain 47: everything is passed on if the config says so", () => {
+  it("everything is passed on if the config says so", () => {
     const { UNSET: _, ...all } = posix.env
     assert.deepStrictEqual(environment({ API_KEY: "mine" }, posix, true), {
       ...all,
@@ -68,7 +68,7 @@ describe("environment", () => {
     })
   })
 
-  it("pain 47: no other variable of the host gets through, whatever its name", () =>
+  it("no other variable of the host gets through, whatever its name", () =>
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.string()), fc.boolean(), (env, declares) => {
         const child = environment(declares ? { A: "1" } : {}, { platform: "linux", env })
@@ -112,13 +112,13 @@ describe("environment", () => {
     })
   })
 
-  it("pain 53: the PATH of the login shell replaces the ambient one", () => {
+  it("the PATH of the login shell replaces the ambient one", () => {
     assert.strictEqual(environment({}, { ...posix, path: "/opt/homebrew/bin" }).PATH, "/opt/homebrew/bin")
     assert.strictEqual(environment({}, { ...posix, path: "/opt/homebrew/bin" }, true).PATH, "/opt/homebrew/bin")
     assert.strictEqual(environment({}, { platform: "darwin", env: {}, path: "/opt/bin" }).PATH, "/opt/bin")
   })
 
-  it("pain 53: a declared PATH wins over the login shell's", () => {
+  it("a declared PATH wins over the login shell's", () => {
     assert.strictEqual(environment({ PATH: "/mine" }, { ...posix, path: "/opt/homebrew/bin" }).PATH, "/mine")
   })
 
@@ -135,7 +135,7 @@ describe("environment", () => {
     }
   }
 
-  it("pain 47: on Windows names are compared without case, and a secret stays in the host", () => {
+  it("on Windows names are compared without case, and a secret stays in the host", () => {
     const { GITHUB_TOKEN: _, ...expected } = windows.env
     assert.deepStrictEqual(environment({}, windows), {
       ...expected,
@@ -162,7 +162,7 @@ describe("environment", () => {
 })
 
 describe("searchedPath", () => {
-  it("pain 53: is the PATH of the child, whatever its case on Windows", () => {
+  it("is the PATH of the child, whatever its case on Windows", () => {
     assert.strictEqual(StdioCommand.searchedPath({ PATH: "/usr/bin" }, "linux"), "/usr/bin")
     assert.strictEqual(StdioCommand.searchedPath({ Path: "C:\\bin" }, "win32"), "C:\\bin")
     assert.isUndefined(StdioCommand.searchedPath({ Path: "/usr/bin" }, "linux"))
@@ -173,7 +173,7 @@ describe("searchedPath", () => {
 const platforms = ["aix", "android", "darwin", "freebsd", "linux", "openbsd", "sunos", "win32"] as const
 
 describe("spawnOptions", () => {
-  it("pain 52: no spawn is detached on Windows and every one hides its window", () => {
+  it("no spawn is detached on Windows and every one hides its window", () => {
     for (const platform of platforms) {
       assert.deepStrictEqual(StdioCommand.spawnOptions(platform), {
         detached: platform !== "win32",
@@ -184,7 +184,7 @@ describe("spawnOptions", () => {
     }
   })
 
-  it("pain 52: whatever in src/ starts a process hides its window", () => {
+  it("whatever in src/ starts a process hides its window", () => {
     const root = fileURLToPath(new URL("../../src/", import.meta.url))
     const careless = readdirSync(root, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts"))
@@ -198,7 +198,7 @@ describe("spawnOptions", () => {
 })
 
 describe("killTree", () => {
-  it("pain 52: ends the tree with taskkill and without a shell on Windows, with signals elsewhere", () => {
+  it("ends the tree with taskkill and without a shell on Windows, with signals elsewhere", () => {
     for (const platform of platforms) {
       assert.deepStrictEqual(
         StdioCommand.killTree(platform, 4711),
@@ -322,22 +322,22 @@ describe("cross-spawn on Windows (unit-tested, best effort)", () => {
     return { line, args: readArguments(read).slice(1) }
   }
 
-  it("pain 51: a bare npx is found as .cmd shim and gets its arguments unchanged", () => {
+  it("a bare npx is found as .cmd shim and gets its arguments unchanged", () => {
     assert.deepStrictEqual(throughCmd("npx", nasty, 1).args, nasty)
   })
 
-  it("pain 51: nothing in the arguments of a .cmd shim is left for cmd.exe to read", () => {
+  it("nothing in the arguments of a .cmd shim is left for cmd.exe to read", () => {
     const { line } = throughCmd("npx", nasty, 1)
     const args = line.slice(line.indexOf(" ") + 1).replace(/ (?=\^")/g, "")
     assert.deepStrictEqual(args.replace(/\^./gs, "").match(special), null)
   })
 
-  it("pain 51: a shim of a package is read twice, and escaped twice", () => {
+  it("a shim of a package is read twice, and escaped twice", () => {
     const shim = join(directory, "node_modules/.bin/server.CMD")
     assert.deepStrictEqual(throughCmd(shim, nasty, 2).args, nasty)
   })
 
-  it("pain 51: an .exe is started directly, its arguments are not touched", () => {
+  it("an .exe is started directly, its arguments are not touched", () => {
     for (const command of ["uvx", join(directory, "uvx.EXE")]) {
       const parsed = parse(command, nasty, { env: env() })
       assert.strictEqual(parsed.command, command)
@@ -346,7 +346,7 @@ describe("cross-spawn on Windows (unit-tested, best effort)", () => {
     }
   })
 
-  it("pain 51: any arguments come through a .cmd shim, but for several backslashes before a quote or the end", () => {
+  it("any arguments come through a .cmd shim, but for several backslashes before a quote or the end", () => {
     // cross-spawn 7.0.6 doubles only the last of them
     const arg = fc.string({ unit: fc.constantFrom(..."ab \\\"&%^!|<>()=;,'é") }).filter((arg) => !/\\\\("|$)/.test(arg))
     fc.assert(fc.property(fc.array(arg), (args) => assert.deepStrictEqual(throughCmd("npx", args, 1).args, args)))

@@ -18,27 +18,25 @@ const system = (...looks: ReadonlyArray<ReadonlyArray<Row>>) => {
 }
 
 describe("StrayProcesses", () => {
-  it.effect(
-    "looks once for all servers that end together, and leaves most of the time to everything else (security L2)",
-    () =>
-      Effect.gen(function* () {
-        const { asked, strays } = system([stray(30, "a", "1")], [stray(31, "a", "2"), stray(32, "b", "9")])
-        const find = (run: string, child: string) => Effect.fork(strays.find({ run, child }, 20))
-        const first = yield* find("a", "1")
-        yield* TestClock.adjust("10 millis")
-        assert.deepStrictEqual(yield* Fiber.join(first), [30])
-        // these begin after the first look: its answer may be too old for them
-        const later = yield* Effect.all([find("a", "2"), find("a", "3"), find("b", "9")])
-        yield* TestClock.adjust("49 millis")
-        assert.strictEqual(asked.length, 1)
-        yield* TestClock.adjust("1 millis")
-        assert.strictEqual(asked.length, 2)
-        assert.deepStrictEqual(yield* Fiber.join(Fiber.all(later)), [[31], [], [32]])
-        assert.deepStrictEqual(asked, [["a"], ["a", "b"]])
-      })
+  it.effect("looks once for all servers that end together, and leaves most of the time to everything else", () =>
+    Effect.gen(function* () {
+      const { asked, strays } = system([stray(30, "a", "1")], [stray(31, "a", "2"), stray(32, "b", "9")])
+      const find = (run: string, child: string) => Effect.fork(strays.find({ run, child }, 20))
+      const first = yield* find("a", "1")
+      yield* TestClock.adjust("10 millis")
+      assert.deepStrictEqual(yield* Fiber.join(first), [30])
+      // these begin after the first look: its answer may be too old for them
+      const later = yield* Effect.all([find("a", "2"), find("a", "3"), find("b", "9")])
+      yield* TestClock.adjust("49 millis")
+      assert.strictEqual(asked.length, 1)
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(asked.length, 2)
+      assert.deepStrictEqual(yield* Fiber.join(Fiber.all(later)), [[31], [], [32]])
+      assert.deepStrictEqual(asked, [["a"], ["a", "b"]])
+    })
   )
 
-  it.effect("finds nothing where environments cannot be seen (security L2)", () =>
+  it.effect("finds nothing where environments cannot be seen", () =>
     Effect.gen(function* () {
       const strays = StrayProcesses.make(() => Effect.fail(new CannotLook({ isPassing: false })))
       const finding = yield* Effect.fork(strays.find({ run: "a", child: "1" }, 20))
@@ -47,7 +45,7 @@ describe("StrayProcesses", () => {
     })
   )
 
-  it.effect("tells each that waits for a look that failed, for whatever reason, and looks again (breaker 7)", () =>
+  it.effect("tells each that waits for a look that failed, for whatever reason, and looks again", () =>
     Effect.gen(function* () {
       const looks = [
         Effect.fail(new CannotLook({ isPassing: true })),

@@ -34,7 +34,7 @@ describe("certificates", () => {
 
   for (const file of ["own", "extra"]) {
     for (const code of ["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]) {
-      it.effect(`are waited for in a shortage on our side: ${code}, ${file} (breaker 7)`, () =>
+      it.effect(`are waited for in a shortage on our side: ${code}, ${file}`, () =>
         Effect.gen(function* () {
           const error = yield* Effect.flip(read(failing(file, code)))
           assert.include(error, { code, permanent: false })

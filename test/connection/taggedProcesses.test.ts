@@ -41,12 +41,12 @@ describe("targets", () => {
     assert.deepStrictEqual(targets([row(20, 20, "a"), row(21, 20, "a")], 10, none), { groups: [], singles: [20, 21] })
   })
 
-  it("spares a supervisor with a guard of its own, also in the group of a process that is ended (security L3)", () => {
+  it("spares a supervisor with a guard of its own, also in the group of a process that is ended", () => {
     const rows = [self, row(20, 20, "a"), row(21, 20, "a"), guard(30, 21), row(40, 40, "a"), guard(50, 40)]
     assert.deepStrictEqual(targets(rows, 10, none), { groups: [], singles: [20] })
   })
 
-  it("takes a server that is itself a supervisor, with its group, and spares one that left it (security L3)", () => {
+  it("takes a server that is itself a supervisor, with its group, and spares one that left it", () => {
     const known = new Map([
       ["a", new Set([20, 60])],
       ["b", new Set([40])]
@@ -81,7 +81,7 @@ describe("targets", () => {
 })
 
 describe("straysOf", () => {
-  it("takes the processes of one server outside of its group, and no supervisor (security L2, L3)", () => {
+  it("takes the processes of one server outside of its group, and no supervisor", () => {
     const rows = [
       self,
       row(20, 20, "a", "1"),

@@ -9,7 +9,7 @@ import {
   zoneOfHost
 } from "../../src/domain/NetworkAddress.js"
 
-describe("the zone of an address (security M6)", () => {
+describe("the zone of an address", () => {
   const zones: Readonly<Record<Zone, ReadonlyArray<string>>> = {
     machine: [
       "127.0.0.1",
@@ -157,7 +157,7 @@ describe("loopback", () => {
   })
 })
 
-describe("a policy (security M6)", () => {
+describe("a policy", () => {
   const policy = (url: string, privateNetwork = false, configured?: ReadonlyArray<string>) =>
     policyFor({ url, privateNetwork, configured })
   const verdict = (of: ReturnType<typeof policy>, url: string) => judge(of, new URL(url))

@@ -86,7 +86,7 @@ describe("scrub", () => {
     assert.include(scrub(long)(JSON.stringify(wrapped)), "[redacted]")
   })
 
-  it("sees through what a terminal does not show (security L1)", () => {
+  it("sees through what a terminal does not show", () => {
     const clean = scrub("hunter2-hunter2")
     const esc = "\u001b"
     for (const between of [

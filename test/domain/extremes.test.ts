@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { largest, smallest } from "../../src/domain/internal/extremes.js"
 
 describe("the extremes of many numbers", () => {
-  it("are found in lists that do not fit into the arguments of a call (breaker 8)", () => {
+  it("are found in lists that do not fit into the arguments of a call", () => {
     const many = Array.from({ length: 500_000 }, (_, index) => index)
     assert.strictEqual(largest(many, 0), 499_999)
     assert.strictEqual(smallest(many), 0)

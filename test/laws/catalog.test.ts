@@ -313,7 +313,7 @@ describe("a catalog that is kept up to date", () => {
     assert.deepStrictEqual(seen(assembly.dismiss("s9")), [["s9"], []])
   })
 
-  it("looks at the servers that a change concerns, and at no others (breaker 4)", () => {
+  it("looks at the servers that a change concerns, and at no others", () => {
     const names = Array.from({ length: 2000 }, (_, index) => `s${index}`)
     const assembly = Catalog.assembly({ configured: names })
     const sourceOf = (server: string, tool: string): Catalog.Source => ({

@@ -25,7 +25,7 @@ const spellings = (bytes: ReadonlyArray<number>): ReadonlyArray<string> => {
   ]
 }
 
-describe("the zone of an address (security M6)", () => {
+describe("the zone of an address", () => {
   it("does not depend on how the address is written", () =>
     fc.assert(
       fc.property(ipv4, (bytes) => {
@@ -47,7 +47,7 @@ describe("the zone of an address (security M6)", () => {
     ))
 })
 
-describe("a server on the internet (security M6)", () => {
+describe("a server on the internet", () => {
   const policy = policyFor({ url: "https://mcp.example.com/mcp", privateNetwork: false })
 
   it("leads to no address that is not public, and only by https", () =>

@@ -139,7 +139,7 @@ describe("LiveCatalog", () => {
     assert.deepStrictEqual(book.diagnosticsOf("a"), [])
   })
 
-  it("looks only at the servers it is told of, and puts the catalog together when it is read (breaker 4)", () => {
+  it("looks only at the servers it is told of, and puts the catalog together when it is read", () => {
     const asked: Array<string> = []
     const book = LiveCatalog.make({
       source: (server) => {

@@ -163,7 +163,7 @@ describe("comparing", () => {
 })
 
 describe("remarks", () => {
-  it("are told of those servers only of which something else is said, however many there are (breaker 4)", () => {
+  it("are told of those servers only of which something else is said, however many there are", () => {
     const odd = { ...local, odd: 1 } as never
     const before = running({ servers: { a: local, b: local, c: odd, d: odd } })
     const { change, remarked } = Reconciler.compare(

@@ -48,7 +48,7 @@ describe("finding the tool", () => {
     })
   )
 
-  it.scoped("pain 26: a filtered tool is neither listed nor callable, by either name", () =>
+  it.scoped("a filtered tool is neither listed nor callable, by either name", () =>
     Effect.gen(function* () {
       const { count, supervisor, toolNames } = yield* supervise(
         { servers: { a: { ...local, tools: { write: false } }, b: local }, tools: { "b_*": false } },
@@ -62,7 +62,7 @@ describe("finding the tool", () => {
     })
   )
 
-  it.scoped("pain 26: an agent sees and calls by its own filters", () =>
+  it.scoped("an agent sees and calls by its own filters", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         {
@@ -269,7 +269,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("pain 18: interrupting a call that waits leaves the attempt to others", () =>
+  it.scoped("interrupting a call that waits leaves the attempt to others", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const first = yield* Effect.fork(supervisor.callServerTool("a", "x"))
@@ -295,7 +295,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("pain 27: a name that will not be that of its tool does not reach it while it connects", () =>
+  it.scoped("a name that will not be that of its tool does not reach it while it connects", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         { servers: { a: local, a_b: local, "my server": local } },
@@ -307,7 +307,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("pain 27: a name with a hash waits for the servers that may have it", () =>
+  it.scoped("a name with a hash waits for the servers that may have it", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { "my server": local, other: local } })
       const name = ToolName.namer(["my server", "other"])({ server: "my server", tool: "t" })

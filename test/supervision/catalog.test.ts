@@ -61,7 +61,7 @@ describe("one catalog of all servers", () => {
     })
   )
 
-  it.scoped("pain 27: tools whose plain names would be the same have different ones, whoever is up", () =>
+  it.scoped("tools whose plain names would be the same have different ones, whoever is up", () =>
     Effect.gen(function* () {
       const { supervisor, toolNames } = yield* supervise(
         { servers: { a: local, a_b: local } },
@@ -95,7 +95,7 @@ describe("one catalog of all servers", () => {
     })
   )
 
-  it.scoped("pain 26: an agent sees a new tool that is hidden from everybody else", () =>
+  it.scoped("an agent sees a new tool that is hidden from everybody else", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local }, tools: { "a_*": false }, agents: { bold: { tools: { "a_*": true } } } },
@@ -213,7 +213,7 @@ describe("a server that goes away and comes back", () => {
 })
 
 describe("a list that changes", () => {
-  it.scoped("pain 24: a tool that is added later is callable in the same session, one that is taken away is not", () =>
+  it.scoped("a tool that is added later is callable in the same session, one that is taken away is not", () =>
     Effect.gen(function* () {
       const { controls, snapshot, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -229,7 +229,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("pain 25: 200 notifications cause at most 2 lists, and the last state is known", () =>
+  it.scoped("200 notifications cause at most 2 lists, and the last state is known", () =>
     Effect.gen(function* () {
       const { controls, fake, toolNames } = yield* supervise(
         { servers: { a: local } },
@@ -247,7 +247,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("pain 25: one that changes while it is fetched is fetched exactly once more", () =>
+  it.scoped("one that changes while it is fetched is fetched exactly once more", () =>
     Effect.gen(function* () {
       const { controls, fake, toolNames } = yield* supervise(
         { servers: { a: local } },
@@ -268,7 +268,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("pain 25: a server that says so after every list is asked more and more seldom", () =>
+  it.scoped("a server that says so after every list is asked more and more seldom", () =>
     Effect.gen(function* () {
       const { controls, fake } = yield* supervise(
         { servers: { a: local } },
@@ -303,7 +303,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("pain 5: and fails to be fetched keeps what is known, says so, and is tried again", () =>
+  it.scoped("and fails to be fetched keeps what is known, says so, and is tried again", () =>
     Effect.gen(function* () {
       const { controls, snapshot, toolNames } = yield* supervise(
         { servers: { a: local } },

@@ -30,7 +30,7 @@ const assertNeverTwo = (lines: ReadonlyArray<string>) => {
 }
 
 describe("connect and restart", () => {
-  it.scoped("pain 63: give the first status that is not connecting", () =>
+  it.scoped("give the first status that is not connecting", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const connecting = yield* Effect.fork(supervisor.connect("a"))
@@ -77,7 +77,7 @@ describe("connect and restart", () => {
     })
   )
 
-  it.scoped("pain 63: concurrent restarts end with one connection, never two at once", () =>
+  it.scoped("concurrent restarts end with one connection, never two at once", () =>
     Effect.gen(function* () {
       const { controls, status, story, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -334,7 +334,7 @@ describe("add and remove", () => {
       })
   )
 
-  it.scoped("pain 11: a call that is under way when its server is removed settles", () =>
+  it.scoped("a call that is under way when its server is removed settles", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -364,7 +364,7 @@ describe("awaitSettled", () => {
     })
   )
 
-  it.scoped("pain 8: gives what there is when its time is up", () =>
+  it.scoped("gives what there is when its time is up", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const waiting = yield* Effect.fork(supervisor.awaitSettled({ timeout: "2 seconds" }))
@@ -373,7 +373,7 @@ describe("awaitSettled", () => {
     })
   )
 
-  it.scoped("pain 8: fails if one that is required is not usable then", () =>
+  it.scoped("fails if one that is required is not usable then", () =>
     Effect.gen(function* () {
       const required = { ...local, required: true }
       const { supervisor } = yield* supervise(

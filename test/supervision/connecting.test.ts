@@ -12,7 +12,7 @@ const many = (count: number, config: ServerConfig.Input = local) =>
 const begun = (lines: ReadonlyArray<string>) => lines.filter((line) => line.endsWith(" opening")).length
 
 describe("building the layer", () => {
-  it.scoped("pain 8: does not wait for any server", () =>
+  it.scoped("does not wait for any server", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* superviseUnsettled(
         { servers: { a: local, b: local } },
@@ -44,7 +44,7 @@ describe("building the layer", () => {
     })
   )
 
-  it.scoped("pain 10: a wrong entry is a failed server, and the others run", () =>
+  it.scoped("a wrong entry is a failed server, and the others run", () =>
     Effect.gen(function* () {
       const { status, story } = yield* supervise(
         { servers: { bad: { command: "x", timeout: -1 }, good: local } },
@@ -84,7 +84,7 @@ describe("building the layer", () => {
 })
 
 describe("connecting", () => {
-  it.scoped("pain 4: connected means that the lists are there", () =>
+  it.scoped("connected means that the lists are there", () =>
     Effect.gen(function* () {
       const lists = yield* Deferred.make<ReadonlyArray<string>>()
       const { snapshot, toolNames } = yield* supervise(
@@ -118,7 +118,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scoped("pain 13: the deadline counts the lists, too", () =>
+  it.scoped("the deadline counts the lists, too", () =>
     Effect.gen(function* () {
       const { status } = yield* supervise(
         { servers: { a: { ...local, timeout: { connect: "10 seconds", list: "1 minute" } } } },
@@ -132,7 +132,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scoped("pain 5: a list that fails once is asked for again, and the catalog is never empty", () =>
+  it.scoped("a list that fails once is asked for again, and the catalog is never empty", () =>
     Effect.gen(function* () {
       let asked = 0
       const stumbling = Effect.suspend(() =>
@@ -211,7 +211,7 @@ describe("connecting", () => {
 })
 
 describe("starting many", () => {
-  it.scoped("pain 9: at most 8 processes are started at a time", () =>
+  it.scoped("at most 8 processes are started at a time", () =>
     Effect.gen(function* () {
       const { controls, story } = yield* supervise({ servers: many(20) })
       assert.strictEqual(begun(yield* story()), 8)
@@ -224,7 +224,7 @@ describe("starting many", () => {
     })
   )
 
-  it.scoped("pain 9: the deadline of one that waits begins with its own start", () =>
+  it.scoped("the deadline of one that waits begins with its own start", () =>
     Effect.gen(function* () {
       const quick = { ...local, timeout: { connect: "2 seconds" }, restart: { maxRestarts: 0 } }
       const { snapshot, status, story } = yield* supervise({ servers: many(9, quick) })
@@ -241,7 +241,7 @@ describe("starting many", () => {
     })
   )
 
-  it.scoped("pain 9: one that hangs makes room after a while, and goes on", () =>
+  it.scoped("one that hangs makes room after a while, and goes on", () =>
     Effect.gen(function* () {
       const { controls, status, story } = yield* supervise({ servers: many(9) })
       yield* passed("2999 millis")
@@ -308,7 +308,7 @@ describe("starting many", () => {
     })
   )
 
-  it.scoped("pain 3: a server that was down at the beginning is there within a pause of coming up", () =>
+  it.scoped("a server that was down at the beginning is there within a pause of coming up", () =>
     Effect.gen(function* () {
       let isThere = false
       const { controls, status } = yield* supervise(

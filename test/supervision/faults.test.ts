@@ -57,7 +57,7 @@ describe("a fault of the connector", () => {
   ]
 
   for (const [what, around] of faults) {
-    it.scoped(`pain 20: ${what} is a failure like any other, and others do not notice`, () =>
+    it.scoped(`${what} is a failure like any other, and others do not notice`, () =>
       Effect.gen(function* () {
         const { controls, eventsOf, snapshot, supervisor } = yield* supervise(both, { scripts: bothOpen, around })
         yield* passed("2 seconds")
@@ -75,7 +75,7 @@ describe("a fault of the connector", () => {
     )
   }
 
-  it.scoped("pain 20: one that is always there is shown, with what it says, and retried by policy", () =>
+  it.scoped("one that is always there is shown, with what it says, and retried by policy", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise(both, {
         scripts: bothOpen,
@@ -162,7 +162,7 @@ describe("a fault in the loop of a server", () => {
     })
   }
 
-  it.scoped("pain 20: costs it its connection, is told, and it comes back; others do not notice", () =>
+  it.scoped("costs it its connection, is told, and it comes back; others do not notice", () =>
     Effect.gen(function* () {
       const { controls, snapshot, supervisor } = yield* supervise(both, { scripts: bothOpen, store: throwingStore(1) })
       assert.deepInclude(yield* snapshot("b"), { generation: 1, restarts: 0 })
@@ -213,7 +213,7 @@ describe("a fault in the loop of a server", () => {
       const { snapshot, supervisor } = yield* supervise(both, { scripts: bothOpen, store: throwingStore(1) })
       // between the fault and the way back there is no connection
       const { status } = yield* snapshot("a")
-      assert.notStrictEqual(status.status, "connected", "pain 4: it says connected while there is no connection")
+      assert.notStrictEqual(status.status, "connected", "it says connected while there is no connection")
       const call = yield* Effect.fork(supervisor.callTool("a_x"))
       yield* passed("3 seconds")
       assert.strictEqual(textOf(yield* call), "x")

@@ -27,7 +27,7 @@ const sleepingClock = Effect.map(Effect.clock, (clock) => {
 })
 
 describe("health", () => {
-  it.scoped("pain 15: an idle connection is probed before its interval is over, again and again", () =>
+  it.scoped("an idle connection is probed before its interval is over, again and again", () =>
     Effect.gen(function* () {
       const { fake, status } = yield* supervise({ servers: { a: remote } }, { scripts: { a: FakeConnector.open() } })
       yield* passed("2 minutes")
@@ -36,7 +36,7 @@ describe("health", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("pain 15: a black hole is noticed within interval and timeout, and connected again", () =>
+  it.scoped("a black hole is noticed within interval and timeout, and connected again", () =>
     Effect.gen(function* () {
       const { controls, eventsOf, snapshot } = yield* supervise(
         { servers: { a: remote } },
@@ -119,7 +119,7 @@ describe("health", () => {
     })
   )
 
-  it.scoped("pain 15: a call that runs out of time on a black hole has it replaced within the probe's timeout", () =>
+  it.scoped("a call that runs out of time on a black hole has it replaced within the probe's timeout", () =>
     Effect.gen(function* () {
       const hole = FakeConnector.open({ tools: ["x"], calls: { x: Effect.never }, probe: Effect.never })
       const { fake, snapshot, supervisor } = yield* supervise(
@@ -153,7 +153,7 @@ describe("health", () => {
   )
 })
 
-describe("pain 15: a machine that slept", () => {
+describe("a machine that slept", () => {
   /** Two servers that were used at second 40, and how often each was probed until second 63. */
   const afterUse = (slept: number) =>
     Effect.gen(function* () {

@@ -25,7 +25,7 @@ const countedDisabled = Effect.map(Metric.snapshot, (pairs) => {
 })
 
 describe("a server that is disabled or not trusted", () => {
-  it.live("costs at most 2 kB, however many there are (security M1, breaker 4)", () =>
+  it.live("costs at most 2 kB, however many there are", () =>
     Effect.gen(function* () {
       const count = 4000
       const entries = (prefix: string) =>
@@ -60,7 +60,7 @@ describe("a server that is disabled or not trusted", () => {
   )
 
   for (const command of ["connect", "enable", "restart"] as const) {
-    it.scoped(`is started by ${command}, and tells it as ever (security M1)`, () =>
+    it.scoped(`is started by ${command}, and tells it as ever`, () =>
       Effect.gen(function* () {
         const { snapshot, statuses, supervisor, toolNames } = yield* supervise(
           { servers: { a: off } },
@@ -74,7 +74,7 @@ describe("a server that is disabled or not trusted", () => {
     )
   }
 
-  it.scoped("is started once by many commands at once, also where its lists have to be read first (security M1)", () =>
+  it.scoped("is started once by many commands at once, also where its lists have to be read first", () =>
     Effect.gen(function* () {
       const { count, supervisor } = yield* supervise({ servers: { a: { ...off, lazy: true } } }, { scripts: open })
       yield* Effect.all([supervisor.connect("a"), supervisor.connect("a"), supervisor.callTool("a_x")], {
@@ -85,43 +85,39 @@ describe("a server that is disabled or not trusted", () => {
     })
   )
 
-  it.scoped(
-    "is not started by a command where it is not trusted; a command to disable it is remembered (security M1)",
-    () =>
-      Effect.gen(function* () {
-        const untrusted = { servers: { a: local }, untrusted: ["a"] }
-        const { story, supervisor } = yield* supervise(untrusted, { scripts: open })
-        assert.deepInclude(yield* supervisor.connect("a"), { status: "disabled", by: "trust" })
-        yield* supervisor.disable("a")
-        assert.deepInclude((yield* supervisor.server("a")).status, { by: "trust" })
-        yield* supervisor.reconcile({ servers: { a: local } })
-        yield* settle
-        assert.deepInclude((yield* supervisor.server("a")).status, { status: "disabled", by: "command" })
-        assert.deepStrictEqual(yield* story(), [])
-      })
+  it.scoped("is not started by a command where it is not trusted; a command to disable it is remembered", () =>
+    Effect.gen(function* () {
+      const untrusted = { servers: { a: local }, untrusted: ["a"] }
+      const { story, supervisor } = yield* supervise(untrusted, { scripts: open })
+      assert.deepInclude(yield* supervisor.connect("a"), { status: "disabled", by: "trust" })
+      yield* supervisor.disable("a")
+      assert.deepInclude((yield* supervisor.server("a")).status, { by: "trust" })
+      yield* supervisor.reconcile({ servers: { a: local } })
+      yield* settle
+      assert.deepInclude((yield* supervisor.server("a")).status, { status: "disabled", by: "command" })
+      assert.deepStrictEqual(yield* story(), [])
+    })
   )
 
-  it.scoped(
-    "starts when the config enables it or it is trusted, and one that stays inactive tells why (security M1)",
-    () =>
-      Effect.gen(function* () {
-        const { eventsOf, statuses, supervisor } = yield* supervise(desiredOf({ a: off, b: remote, c: off }, ["b"]), {
-          scripts: { ...open, b: FakeConnector.open() }
-        })
-        const plan = yield* supervisor.reconcile({ servers: { a: local, b: remote, c: local }, untrusted: ["c"] })
-        yield* settle
-        assert.sameMembers([...plan.restart, ...plan.update], ["a", "b", "c"])
-        assert.deepStrictEqual(statuses("a"), ["connecting", "connected"])
-        assert.deepStrictEqual(statuses("b"), ["connecting", "connected"])
-        const told = eventsOf("StatusChanged").filter(({ server }) => server === "c")
-        assert.deepStrictEqual(
-          told.map(({ from, to }) => [from, to].map((status) => status.status === "disabled" && status.by)),
-          [["config", "trust"]]
-        )
+  it.scoped("starts when the config enables it or it is trusted, and one that stays inactive tells why", () =>
+    Effect.gen(function* () {
+      const { eventsOf, statuses, supervisor } = yield* supervise(desiredOf({ a: off, b: remote, c: off }, ["b"]), {
+        scripts: { ...open, b: FakeConnector.open() }
       })
+      const plan = yield* supervisor.reconcile({ servers: { a: local, b: remote, c: local }, untrusted: ["c"] })
+      yield* settle
+      assert.sameMembers([...plan.restart, ...plan.update], ["a", "b", "c"])
+      assert.deepStrictEqual(statuses("a"), ["connecting", "connected"])
+      assert.deepStrictEqual(statuses("b"), ["connecting", "connected"])
+      const told = eventsOf("StatusChanged").filter(({ server }) => server === "c")
+      assert.deepStrictEqual(
+        told.map(({ from, to }) => [from, to].map((status) => status.status === "disabled" && status.by)),
+        [["config", "trust"]]
+      )
+    })
   )
 
-  it.scoped("answers calls, logs and subscriptions as one that was disabled by command (security M1)", () =>
+  it.scoped("answers calls, logs and subscriptions as one that was disabled by command", () =>
     Effect.gen(function* () {
       const { events, supervisor } = yield* supervise({ servers: { a: off } }, { scripts: open })
       const error = yield* failsWith(supervisor.callTool("a_x"), "ServerUnavailable")
@@ -137,7 +133,7 @@ describe("a server that is disabled or not trusted", () => {
     })
   )
 
-  it.scoped("is removed and added anew without a trace, and counted as long as it is there (security M1)", () =>
+  it.scoped("is removed and added anew without a trace, and counted as long as it is there", () =>
     Effect.gen(function* () {
       const before = yield* countedDisabled
       const { close, eventsOf, supervisor } = yield* supervise({ servers: { a: off, b: off } }, { scripts: open })
@@ -166,7 +162,7 @@ describe("a server that is disabled or not trusted", () => {
     })
   )
 
-  it.scoped("that a config takes away while a command starts it is gone (security M1)", () =>
+  it.scoped("that a config takes away while a command starts it is gone", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: off, b: local } })
       yield* Effect.all([supervisor.reconcile({ servers: {} }), Effect.ignore(supervisor.enable("a"))], {
@@ -183,7 +179,7 @@ describe("a server that is disabled or not trusted", () => {
 })
 
 describe("awaiting that servers settle", () => {
-  it.scoped("waits for each server once, not for a moment at which all are settled (breaker 5)", () =>
+  it.scoped("waits for each server once, not for a moment at which all are settled", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise(
         { servers: { a: remote, b: remote } },
@@ -207,7 +203,7 @@ describe("awaiting that servers settle", () => {
     })
   )
 
-  it.scoped("does not wait for a server that is removed meanwhile (breaker 5)", () =>
+  it.scoped("does not wait for a server that is removed meanwhile", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const waiting = yield* Effect.fork(supervisor.awaitSettled())

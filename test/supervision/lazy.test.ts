@@ -33,7 +33,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("pain 62: is listed from the store without being started", () =>
+  it.scoped("is listed from the store without being started", () =>
     Effect.gen(function* () {
       const store = yield* known()
       const { snapshot, story, supervisor, toolNames } = yield* supervise(
@@ -49,7 +49,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("pain 62: another config finds nothing in the store", () =>
+  it.scoped("another config finds nothing in the store", () =>
     Effect.gen(function* () {
       const store = yield* known()
       const { toolNames } = yield* supervise(
@@ -60,7 +60,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("pain 62: five calls at once start it once, and all succeed", () =>
+  it.scoped("five calls at once start it once, and all succeed", () =>
     Effect.gen(function* () {
       const { count, supervisor } = yield* supervise({ servers: { a: lazy } }, { scripts: open })
       const calls = yield* Effect.forEach([1, 2, 3, 4, 5], () => Effect.fork(supervisor.callTool("a_x")))
@@ -127,7 +127,7 @@ describe("a lazy server", () => {
 describe("idleStop", () => {
   const resting = { ...lazy, idleStop: "1 minute" } as const
 
-  it.scoped("pain 62: puts it to rest after so long without use; it stays listed, and the next call wakes it", () =>
+  it.scoped("puts it to rest after so long without use; it stays listed, and the next call wakes it", () =>
     Effect.gen(function* () {
       const { controls, count, status, supervisor, toolNames } = yield* supervise(
         { servers: { a: resting } },
@@ -160,7 +160,7 @@ describe("idleStop", () => {
     })
   )
 
-  it.scoped("pain 62: never during a call", () =>
+  it.scoped("never during a call", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise(
         { servers: { a: { ...resting, timeout: { call: "1 hour" } } } },
@@ -177,7 +177,7 @@ describe("idleStop", () => {
     })
   )
 
-  it.scoped("pain 62: never while somebody listens to a resource", () =>
+  it.scoped("never while somebody listens to a resource", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise({ servers: { a: resting } }, { scripts: open })
       const listening = yield* Effect.fork(Stream.runDrain(supervisor.subscribeResource("a", "file:///x")))
@@ -189,7 +189,7 @@ describe("idleStop", () => {
     })
   )
 
-  it.scoped("pain 62: never while a list is fetched", () =>
+  it.scoped("never while a list is fetched", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise(
         { servers: { a: { ...resting, timeout: { list: "5 minutes" }, health: false } } },

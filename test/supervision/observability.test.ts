@@ -116,7 +116,7 @@ describe("events", () => {
 })
 
 describe("changes", () => {
-  it.scoped("pain 63: the current value first, then the newest; nothing where nothing changed", () =>
+  it.scoped("the current value first, then the newest; nothing where nothing changed", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       const seen: Array<string> = []

@@ -87,7 +87,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("pain 18: an interrupted call leaves the queue and tells the server nothing", () =>
+  it.scoped("an interrupted call leaves the queue and tells the server nothing", () =>
     Effect.gen(function* () {
       const { call, next, sent, story } = yield* busy(1)
       yield* call(1)
@@ -101,7 +101,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("pain 18: an interrupted call that was sent is cancelled once, and the next one goes", () =>
+  it.scoped("an interrupted call that was sent is cancelled once, and the next one goes", () =>
     Effect.gen(function* () {
       const { call, count, sent, snapshot } = yield* busy(1)
       const first = yield* call(1)

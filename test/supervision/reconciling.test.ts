@@ -60,7 +60,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("pain 45: reconcile does what the plan says, and touches nothing else", () =>
+  it.scoped("reconcile does what the plan says, and touches nothing else", () =>
     Effect.gen(function* () {
       const { eventsOf, snapshot, supervisor, toolNames } = yield* supervise({ servers: before }, { scripts })
       const plan = yield* supervisor.plan({ servers: after })
@@ -169,7 +169,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("pain 55: an untrusted server is never started, whatever the command, until it is trusted", () =>
+  it.scoped("an untrusted server is never started, whatever the command, until it is trusted", () =>
     Effect.gen(function* () {
       const { status, story, supervisor } = yield* supervise({}, { scripts: { a: open() } })
       yield* supervisor.reconcile({ servers: { a: local }, untrusted: ["a"] })
@@ -339,7 +339,7 @@ describe("replacement", () => {
     })
   )
 
-  it.scoped("pain 43: another address or identity never falls back to the old one", () =>
+  it.scoped("another address or identity never falls back to the old one", () =>
     Effect.gen(function* () {
       const { status, supervisor, toolNames } = yield* supervise(
         { servers: { a: remote } },
@@ -430,7 +430,7 @@ describe("what is said about a configuration", () => {
 })
 
 describe("an entry that nobody has approved of", () => {
-  it.scoped("pain 46: takes no name from a server that was added while running", () =>
+  it.scoped("takes no name from a server that was added while running", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise({}, { scripts: { a: FakeConnector.open() } })
       yield* supervisor.add("a", local)

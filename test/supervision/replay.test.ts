@@ -45,7 +45,7 @@ const callThatLosesItsServer = (annotations?: Protocol.ToolAnnotations, options?
   })
 
 describe("a call whose server dies", () => {
-  it.scoped("pain 11, pain 19: settles at once as OutcomeUnknown, was executed once, and the next call works", () =>
+  it.scoped("settles at once as OutcomeUnknown, was executed once, and the next call works", () =>
     Effect.gen(function* () {
       const { call, count, supervisor } = yield* callThatLosesItsServer()
       const error = failureOf(yield* resultOf(call), "OutcomeUnknown")
@@ -61,7 +61,7 @@ describe("a call whose server dies", () => {
     { readOnlyHint: true, destructiveHint: false }
   ]
   for (const annotations of safe) {
-    it.scoped(`pain 19: is repeated once for ${JSON.stringify(annotations)}`, () =>
+    it.scoped(`is repeated once for ${JSON.stringify(annotations)}`, () =>
       Effect.gen(function* () {
         const { call, count } = yield* callThatLosesItsServer(annotations)
         assert.strictEqual(textOf(yield* Effect.flatten(resultOf(call))), "second")
@@ -78,7 +78,7 @@ describe("a call whose server dies", () => {
     { title: "X" }
   ]
   for (const annotations of unsafe) {
-    it.scoped(`pain 19: is not repeated for ${JSON.stringify(annotations)}`, () =>
+    it.scoped(`is not repeated for ${JSON.stringify(annotations)}`, () =>
       Effect.gen(function* () {
         const { call, count } = yield* callThatLosesItsServer(annotations)
         failureOf(yield* resultOf(call), "OutcomeUnknown")
@@ -110,7 +110,7 @@ describe("a call whose server dies", () => {
     }).pipe(withRandom(0))
   )
 
-  it.scoped("pain 19: the repetition keeps to the deadline of the call", () =>
+  it.scoped("the repetition keeps to the deadline of the call", () =>
     Effect.gen(function* () {
       const hanging = FakeConnector.open({ tools: [tool({ readOnlyHint: true })], calls: { x: Effect.never } })
       const { controls, supervisor } = yield* supervise({ servers: { a: remote } }, { scripts: { a: hanging } })
@@ -195,7 +195,7 @@ describe("a call whose server dies", () => {
     })
   )
 
-  it.scoped("pain 11: nobody else's calls are touched", () =>
+  it.scoped("nobody else's calls are touched", () =>
     Effect.gen(function* () {
       const open = FakeConnector.open({ tools: ["x"], calls: { x: Effect.never } })
       const { controls, supervisor } = yield* supervise(
@@ -281,7 +281,7 @@ describe("a call that was not sent", () => {
     })
   )
 
-  it.scoped("pain 2: ten calls against a lost session share one new connection, and all succeed", () =>
+  it.scoped("ten calls against a lost session share one new connection, and all succeed", () =>
     Effect.gen(function* () {
       const { controls, count, supervisor } = yield* supervise(
         { servers: { a: remote } },
@@ -300,7 +300,7 @@ describe("a call that was not sent", () => {
   )
 })
 
-describe("pain 64: a handle taken before a restart", () => {
+describe("a handle taken before a restart", () => {
   it.scoped("works after it", () =>
     Effect.gen(function* () {
       const { count, supervisor } = yield* supervise(

@@ -11,7 +11,7 @@ const beginnings = ({ controls }: Pick<FakeConnector.FakeConnector, "controls">,
   )
 
 describe("a server that goes away", () => {
-  it.scoped("pain 3: is connected again at once, without anybody asking", () =>
+  it.scoped("is connected again at once, without anybody asking", () =>
     Effect.gen(function* () {
       const { controls, eventsOf, snapshot, statuses } = yield* supervise(
         { servers: { a: local } },
@@ -27,7 +27,7 @@ describe("a server that goes away", () => {
     })
   )
 
-  it.scoped("pain 21: nothing of the old connection is left when the new one is opened", () =>
+  it.scoped("nothing of the old connection is left when the new one is opened", () =>
     Effect.gen(function* () {
       const { controls, story } = yield* supervise({ servers: { a: local } }, { scripts: { a: FakeConnector.open() } })
       for (let i = 1; i <= 3; i++) {
@@ -48,7 +48,7 @@ describe("a server that goes away", () => {
     })
   )
 
-  it.scoped("pain 14: pauses grow from one restart to the next", () =>
+  it.scoped("pauses grow from one restart to the next", () =>
     Effect.gen(function* () {
       const { fake, status } = yield* supervise(
         { servers: { a: remote } },
@@ -60,7 +60,7 @@ describe("a server that goes away", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("pain 14: no pause is longer than the cap", () =>
+  it.scoped("no pause is longer than the cap", () =>
     Effect.gen(function* () {
       const { fake } = yield* supervise(
         { servers: { a: { ...remote, restart: { base: 1000, cap: 3000 } } } },
@@ -86,7 +86,7 @@ describe("a server that goes away", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("pain 2: a lost session is opened again at once", () =>
+  it.scoped("a lost session is opened again at once", () =>
     Effect.gen(function* () {
       const lost = new Errors.SessionLost({ server: "a" })
       const { controls, fake, snapshot } = yield* supervise(
@@ -104,7 +104,7 @@ describe("a server that goes away", () => {
 describe("a server that goes away again and again", () => {
   const crashing = { a: FakeConnector.openThenCrash("2 seconds", closed(), { tools: ["x"] }) }
 
-  it.scoped("pain 14: is given up with a reason, and tried once after the cooldown", () =>
+  it.scoped("is given up with a reason, and tried once after the cooldown", () =>
     Effect.gen(function* () {
       const { fake, snapshot, status } = yield* supervise({ servers: { a: local } }, { scripts: crashing })
       yield* passed("50 seconds")
@@ -128,7 +128,7 @@ describe("a server that goes away again and again", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("pain 14: a restart by hand clears the streak at once", () =>
+  it.scoped("a restart by hand clears the streak at once", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: crashing })
       yield* passed("50 seconds")
@@ -139,7 +139,7 @@ describe("a server that goes away again and again", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("pain 14: the streak is forgotten after a time of uptime only", () =>
+  it.scoped("the streak is forgotten after a time of uptime only", () =>
     Effect.gen(function* () {
       const crashes = (uptime: number) => FakeConnector.openThenCrash(uptime, closed())
       const { fake } = yield* supervise(
@@ -226,7 +226,7 @@ describe("a failure that does not pass by itself", () => {
   )
 })
 
-describe("pain 10: five servers, each with its own trouble", () => {
+describe("five servers, each with its own trouble", () => {
   it.scoped("the healthy one is usable, and four failures are told apart", () =>
     Effect.gen(function* () {
       const { close, controls, status, supervisor, toolNames } = yield* supervise(

@@ -55,7 +55,7 @@ const dying =
   (message: string): NonNullable<Setup["around"]> =>
   () => ({ connect: () => Effect.die(new Error(message)) })
 
-describe("pain 48: a secret of the config", () => {
+describe("a secret of the config", () => {
   it.scoped("is in nothing that is told while all goes well, and is put where it belongs", () =>
     Effect.gen(function* () {
       const { controls } = yield* watched({ servers: withSecrets }, { scripts }, ({ controls, supervisor }) =>

@@ -49,7 +49,7 @@ describe("closing the scope", () => {
     ["whose close hangs", FakeConnector.open()],
     ["that hang while they connect, and when they close", FakeConnector.hang]
   ] as const) {
-    it.scoped(`pain 16: 20 servers ${what} take one budget`, () =>
+    it.scoped(`20 servers ${what} take one budget`, () =>
       Effect.gen(function* () {
         const script = FakeConnector.closing(behaviour, "forever")
         const { close } = yield* supervise({ servers: many(20, remote) }, { scripts: scripted(20, script) })
@@ -62,7 +62,7 @@ describe("closing the scope", () => {
     )
   }
 
-  it.scoped("pain 16: those that connect are ended at once, also those that wait for their turn", () =>
+  it.scoped("those that connect are ended at once, also those that wait for their turn", () =>
     Effect.gen(function* () {
       const { close, controls, story } = yield* supervise({ servers: many(12, local) })
       yield* close
@@ -74,7 +74,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("pain 11: calls that are under way, wait for their turn or for a server settle", () =>
+  it.scoped("calls that are under way, wait for their turn or for a server settle", () =>
     Effect.gen(function* () {
       const { close, controls, supervisor } = yield* supervise(
         { servers: { a: { ...local, concurrency: 1 }, b: local } },
@@ -92,7 +92,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("pain 11: calls settle at once although their server does not close", () =>
+  it.scoped("calls settle at once although their server does not close", () =>
     Effect.gen(function* () {
       const { close, controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -226,7 +226,7 @@ describe("logs", () => {
 })
 
 describe("what hangs while everything ends", () => {
-  it.scoped("pain 16: a store does not keep servers from being told to end, nor the end from coming", () =>
+  it.scoped("a store does not keep servers from being told to end, nor the end from coming", () =>
     Effect.gen(function* () {
       const store = Layer.succeed(CatalogStore, {
         load: () => Effect.succeedNone,

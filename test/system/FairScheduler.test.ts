@@ -15,7 +15,7 @@ const work = (ms: number) =>
   })
 
 describe("FairScheduler", () => {
-  it.live("lets the event loop turn while many fibers are busy (breaker 4)", () =>
+  it.live("lets the event loop turn while many fibers are busy", () =>
     Effect.gen(function* () {
       let turns = 0
       let isDone = false
@@ -32,7 +32,7 @@ describe("FairScheduler", () => {
     })
   )
 
-  it.live("interrupts the work of one fiber that never waits (breaker 4)", () =>
+  it.live("interrupts the work of one fiber that never waits", () =>
     Effect.gen(function* () {
       let turns = 0
       const turn = () => {

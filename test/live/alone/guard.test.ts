@@ -72,7 +72,7 @@ const afterKill = (pid: number, value: string) => {
 }
 
 describe.concurrent("a supervisor that is killed", () => {
-  it.scopedLive("leaves no process, whatever its servers ignore and wherever their children went (guard)", () =>
+  it.scopedLive("leaves no process, whatever its servers ignore and wherever their children went", () =>
     Effect.gen(function* () {
       const value = yield* mark("killed")
       const other = yield* mark("bystander")
@@ -88,7 +88,7 @@ describe.concurrent("a supervisor that is killed", () => {
     })
   )
 
-  it.scopedLive("leaves no server that has overwritten or dropped its environment (guard)", () =>
+  it.scopedLive("leaves no server that has overwritten or dropped its environment", () =>
     Effect.gen(function* () {
       const value = yield* mark("untagged")
       const command = ["sh", "-c", `exec env -i "${process.execPath}" "${faulty}" ignore-eof ignore-term ${value}`]
@@ -105,7 +105,7 @@ describe.concurrent("a supervisor that is killed", () => {
     })
   )
 
-  it.scopedLive("leaves no process that was still starting (guard)", () =>
+  it.scopedLive("leaves no process that was still starting", () =>
     Effect.gen(function* () {
       const value = yield* mark("starting")
       const command = ["sh", "-c", `${stubborn} & setsid ${stubborn} & ${server("hang", "ignore-eof", "ignore-term")}`]
@@ -118,7 +118,7 @@ describe.concurrent("a supervisor that is killed", () => {
     })
   )
 
-  it.scopedLive("is cleaned up after by a guard that replaced a killed one (guard)", () =>
+  it.scopedLive("is cleaned up after by a guard that replaced a killed one", () =>
     Effect.gen(function* () {
       const value = yield* mark("replaced")
       const host = yield* started({ servers: { it: entriesOf(value).grandchild! }, settled: ["it"] })
@@ -129,7 +129,7 @@ describe.concurrent("a supervisor that is killed", () => {
     })
   )
 
-  it.scopedLive("has no guard if its option says so; the next supervisor ends what it left (guard)", () =>
+  it.scopedLive("has no guard if its option says so; the next supervisor ends what it left", () =>
     Effect.gen(function* () {
       const path = yield* directory
       const value = yield* mark("unguarded")
@@ -150,7 +150,7 @@ describe.concurrent("a supervisor that is killed", () => {
 describe("the guard", () => {
   const guarded = Layer.provide(Connector.layer(), ShellProcessGuard.layer)
 
-  it.scopedLive("holds nothing of its supervisor, outlives its terminal, and ends with it in order (guard)", () =>
+  it.scopedLive("holds nothing of its supervisor, outlives its terminal, and ends with it in order", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(guarded, scope)
@@ -192,7 +192,7 @@ describe("the guard", () => {
   const ended = (retryIn: number) => ({ level: "WARN", message: "mcp.guard.ended", ended: "SIGKILL", retryIn })
   const restarted = { level: "INFO", message: "mcp.guard.restarted" }
 
-  it.scopedLive("is replaced and reported when it is killed (guard)", () =>
+  it.scopedLive("is replaced and reported when it is killed", () =>
     Effect.gen(function* () {
       const { layer, lines } = logged()
       const value = yield* mark("reported")
@@ -208,7 +208,7 @@ describe("the guard", () => {
     })
   )
 
-  it.scoped("is replaced at once if it ran for long, later if it did not, and is reported when it is (guard)", () =>
+  it.scoped("is replaced at once if it ran for long, later if it did not, and is reported when it is", () =>
     Effect.gen(function* () {
       const { layer, lines } = logged()
       const live = (holds: () => boolean) => TestServices.provideLive(eventually(holds))

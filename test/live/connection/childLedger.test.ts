@@ -128,7 +128,7 @@ const logged = () => {
 
 describe("a host that was killed", () => {
   it.scopedLive(
-    "pain 1: is cleaned up after by the next one, and nobody else is touched",
+    "is cleaned up after by the next one, and nobody else is touched",
     () =>
       Effect.gen(function* () {
         const stateDir = yield* stateDirectory
@@ -213,7 +213,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("trap 30: takes the owner for dead if another has his number, and leaves that one alone", () =>
+  it.scopedLive("takes the owner for dead if another has his number, and leaves that one alone", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()
@@ -304,7 +304,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("ends a server that is itself a supervisor, and spares a supervisor that a server started (L3)", () =>
+  it.scopedLive("ends a server that is itself a supervisor, and spares a supervisor that a server started", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()

@@ -45,7 +45,7 @@ describe("nesting", () => {
   // 500 and 100,000 arrays within arrays, and what stands around them
   for (const levels of [500, 100_000]) {
     live(
-      `of ${levels} levels in a list costs only the entry, and every route still answers (breaker 3)`,
+      `of ${levels} levels in a list costs only the entry, and every route still answers`,
       Effect.gen(function* () {
         const { ask, supervisor } = yield* controlled({ good, bad: oversized("deep-schema", levels) })
         const { diagnostics, status, tools } = yield* supervisor.server("bad")
@@ -64,7 +64,7 @@ describe("nesting", () => {
     )
 
     live(
-      `of ${levels} levels in a result, a resource or a prompt is InvalidResult, also as a stream (breaker 3)`,
+      `of ${levels} levels in a result, a resource or a prompt is InvalidResult, also as a stream`,
       Effect.gen(function* () {
         const { ask } = yield* controlled({ bad: oversized("deep", levels) })
         const asked = [
@@ -86,7 +86,7 @@ describe("nesting", () => {
     )
 
     live(
-      `of ${levels} levels in an introduction is a typed failure of that server (breaker 3)`,
+      `of ${levels} levels in an introduction is a typed failure of that server`,
       Effect.gen(function* () {
         const { ask, supervisor } = yield* controlled({ good, bad: oversized("deep-info", levels) })
         const status = yield* awaitStatus(supervisor, "bad", "failed")
@@ -97,7 +97,7 @@ describe("nesting", () => {
     )
 
     live(
-      `of ${levels} levels in a notification drops it with a diagnostic (breaker 3)`,
+      `of ${levels} levels in a notification drops it with a diagnostic`,
       Effect.gen(function* () {
         const { ask, supervisor } = yield* controlled({ bad: oversized("deep", levels) })
         const stream = yield* ask("/tools/bad_progress/call", post({}, { accept: "text/event-stream" }))
@@ -113,7 +113,7 @@ describe("nesting", () => {
   }
 
   live(
-    "in a question of the server is answered with an error, not with silence (breaker 3)",
+    "in a question of the server is answered with an error, not with silence",
     Effect.gen(function* () {
       const onSample = () => Effect.die("it must not be asked")
       const { supervisor } = yield* controlled({ bad: oversized("deep", 600) }, { onSample })
@@ -122,7 +122,7 @@ describe("nesting", () => {
     })
   )
 
-  liveFor(kinds, "of a result is InvalidResult over every transport (breaker 3)", (kind) =>
+  liveFor(kinds, "of a result is InvalidResult over every transport", (kind) =>
     Effect.gen(function* () {
       const session = yield* connect(isHttp(kind) ? yield* deepHttp(kind) : deepStdio(kind))
       for (const tool of ["structured", "whole"]) {
@@ -135,7 +135,7 @@ describe("nesting", () => {
 
 describe("the bytes of a listing", () => {
   live(
-    "above listBudget fail the server with the limit and the key, after no more than that was read (security M2)",
+    "above listBudget fail the server with the limit and the key, after no more than that was read",
     Effect.gen(function* () {
       const bad = { ...oversized("pages", 1000), listBudget: 4 * 1024 * 1024 }
       const { ask, supervisor } = yield* controlled({ good, bad })
@@ -148,7 +148,7 @@ describe("the bytes of a listing", () => {
   )
 
   live(
-    "count over all pages and kinds together (security M2)",
+    "count over all pages and kinds together",
     Effect.gen(function* () {
       const megabytes = (count: number) => count * 1024 * 1024
       const { supervisor } = yield* controlled({
@@ -163,7 +163,7 @@ describe("the bytes of a listing", () => {
   )
 
   live(
-    "above it at a refresh keep the last good list, with a diagnostic (security M2)",
+    "above it at a refresh keep the last good list, with a diagnostic",
     Effect.gen(function* () {
       const { supervisor } = yield* controlled({ bad: { ...oversized("grow", 8), listBudget: 2 * 1024 * 1024 } })
       yield* supervisor.callServerTool("bad", "grow")
@@ -178,7 +178,7 @@ describe("the bytes of a listing", () => {
   )
 
   live(
-    "may be few, and still more values than can be parsed in time (security M2)",
+    "may be few, and still more values than can be parsed in time",
     Effect.gen(function* () {
       // 12 MB of empty arrays: parsing them would take seconds
       const { ask, supervisor } = yield* controlled({ good, bad: oversized("values", 4_000_000) })
@@ -189,7 +189,7 @@ describe("the bytes of a listing", () => {
   )
 
   live(
-    "are weighed with what their values take in memory, so that a small heap is enough (security M2)",
+    "are weighed with what their values take in memory, so that a small heap is enough",
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       // 23 pages of 450,000 empty arrays: 31 MB of text, and 600 MB when all of them are kept

@@ -54,7 +54,7 @@ const child = "sleep 1000 & echo $! >> pids"
 const self = "echo $$ >> pids"
 
 describe("loginPath", () => {
-  it.scopedLive("pain 53: finds the PATH among whatever the startup files print", () =>
+  it.scopedLive("finds the PATH among whatever the startup files print", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(
         self,

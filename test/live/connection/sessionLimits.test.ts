@@ -21,7 +21,7 @@ const clock = (error: RequestError) => {
 
 const withTimeout = (config: ServerConfig.Input, timeout: object) => ({ ...config, timeout }) as ServerConfig.Input
 
-describe("pain 13: each limit ends what it is about, whatever the others are", () => {
+describe("each limit ends what it is about, whatever the others are", () => {
   liveFor(kinds, "timeout.list: a list that is never answered", (kind) =>
     Effect.gen(function* () {
       const server = yield* scripted(kind, { tools: [], rules: [{ on: "tools/list", do: [] }] })
@@ -156,7 +156,7 @@ describe("what is too long over HTTP", () => {
   }
 
   live(
-    "pain 20: a call fails, typed, and no more is read; the connection stays",
+    "a call fails, typed, and no more is read; the connection stays",
     Effect.gen(function* () {
       for (const [name, way] of Object.entries(ways)) {
         let megabytes = 0
@@ -196,7 +196,7 @@ describe("a server of the older transport", () => {
   )
 })
 
-describe("pain 21: what is left", () => {
+describe("what is left", () => {
   const sockets = () => process.getActiveResourcesInfo().filter((name) => /TCPSocket|Pipe/.test(name)).length
 
   live(
@@ -292,7 +292,7 @@ describe("pain 21: what is left", () => {
 describe("a server that is killed while a large call is being written", () => {
   liveFor(
     kinds.filter((kind) => !isHttp(kind)),
-    "pain 11: every call settles, typed, and nothing is thrown elsewhere",
+    "every call settles, typed, and nothing is thrown elsewhere",
     (kind) =>
       Effect.gen(function* () {
         const thrown: Array<unknown> = []

@@ -21,7 +21,7 @@ const listing = (kind: Kind, ...pages: ReadonlyArray<object>) =>
     connect
   )
 
-describe("pain 22: one bad entry of a list", () => {
+describe("one bad entry of a list", () => {
   /** Entries of which the good ones name a place that nothing has to ask for. */
   const entries = (trap: string) => {
     const inputSchema = {
@@ -148,7 +148,7 @@ describe("how long a list stays true", () => {
   )
 })
 
-describe("pain 23: pages", () => {
+describe("pages", () => {
   liveFor(kinds, "go on after a cursor without a letter and end with null", (kind) =>
     Effect.gen(function* () {
       const pages = [

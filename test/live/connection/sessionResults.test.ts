@@ -48,7 +48,7 @@ describe("two calls in flight over HTTP", () => {
 
   for (const [kind, code, refused, reason] of cases) {
     live(
-      `pain 19: one that meets ${code} was not executed, the other may have been (${kind})`,
+      `one that meets ${code} was not executed, the other may have been (${kind})`,
       Effect.gen(function* () {
         const { received, url } = yield* server(kind, code)
         const session = yield* connect({ url })
@@ -80,7 +80,7 @@ describe("a request over HTTP that ends the connection", () => {
     [401, "AuthRequired"]
   ] as const) {
     live(
-      `pain 60: a list that meets ${code} says so itself, as a call does`,
+      `a list that meets ${code} says so itself, as a call does`,
       Effect.gen(function* () {
         const server = yield* serve(
           legacy(({ message }, response) => {
@@ -148,7 +148,7 @@ describe("what is no JSON, or deeper than a stack is high", () => {
   )
 })
 
-describe("pain 29: a result", () => {
+describe("a result", () => {
   const odd = {
     content: [
       { type: "text", text: "a", annotations: { audience: ["user"], mood: "good" }, _meta: { b: 2 }, extra: 1 },

@@ -16,7 +16,7 @@ const within = (limit: Duration.DurationInput) => Effect.timeoutFail({ duration:
 
 describe("a server that cannot be started", () => {
   live(
-    "pain 53: a command that is not there names the PATH that was searched",
+    "a command that is not there names the PATH that was searched",
     Effect.gen(function* () {
       const PATH = "/nowhere/bin:/nowhere/else"
       const error = yield* Effect.flip(connect({ command: "no-such-command", env: { PATH } }))
@@ -29,7 +29,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "pain 53: the PATH we have is named",
+    "the PATH we have is named",
     Effect.gen(function* () {
       const error = yield* Effect.flip(connect({ command: "no-such-command" }))
       assert.strictEqual(assertTag(error, "SpawnFailed").where, process.env.PATH)
@@ -37,7 +37,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "pain 49: a missing working directory is not reported as a missing command",
+    "a missing working directory is not reported as a missing command",
     Effect.gen(function* () {
       const error = yield* Effect.flip(connect({ ...local(), cwd: "/no/such/directory" }))
       const { reason, where } = assertTag(error, "SpawnFailed")
@@ -57,7 +57,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "pain 49: one that exits at once is told with phase, code and last words",
+    "one that exits at once is told with phase, code and last words",
     Effect.gen(function* () {
       const error = yield* Effect.flip(connect(local("exit-at-start")))
       const { exitCode, phase, stderr } = assertTag(error, "ProcessExited")
@@ -66,7 +66,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "pain 13: one that never answers fails at its connect limit, which is none of the others",
+    "one that never answers fails at its connect limit, which is none of the others",
     Effect.gen(function* () {
       const timeout = { connect: 300, list: 60_000, call: 60_000, total: 60_000 }
       const error = yield* Effect.flip(connect({ ...local("hang"), timeout }))
@@ -78,7 +78,7 @@ describe("a server that cannot be started", () => {
 
 describe("a server that dies", () => {
   live(
-    "pains 11 and 49: all its pending calls settle within a second with code and last words",
+    "all its pending calls settle within a second with code and last words",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const pending = yield* Effect.forEach(Array.from({ length: 5 }), () => Effect.fork(session.callTool("silent")))
@@ -95,7 +95,7 @@ describe("a server that dies", () => {
   )
 
   live(
-    "pain 11: killed from outside, it is told with the signal, and nobody else notices",
+    "killed from outside, it is told with the signal, and nobody else notices",
     Effect.gen(function* () {
       const [session, other] = yield* Effect.all([connect(local()), connect(local())])
       const pending = yield* Effect.fork(Effect.flip(session.callTool("silent")))
@@ -119,7 +119,7 @@ describe("a server that dies", () => {
   )
 
   live(
-    "pain 66: with a grandchild that holds its pipes open, it is known to be dead within a second",
+    "with a grandchild that holds its pipes open, it is known to be dead within a second",
     Effect.gen(function* () {
       const session = yield* connect(local("grandchild"))
       yield* eventually(() => groupOf(session.info.pid!).length === 2)
@@ -129,7 +129,7 @@ describe("a server that dies", () => {
   )
 
   live(
-    "pain 66: a leader that exits with 0 and leaves a child behind is dead, and so is the child after closing",
+    "a leader that exits with 0 and leaves a child behind is dead, and so is the child after closing",
     Effect.gen(function* () {
       const pid = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -156,7 +156,7 @@ describe("a server that dies", () => {
 
 describe("a server that misbehaves", () => {
   live(
-    "pain 50: lines that are no messages are skipped and logged, before, between and after messages",
+    "lines that are no messages are skipped and logged, before, between and after messages",
     Effect.gen(function* () {
       const lines: Array<Protocol.LogLine> = []
       const session = yield* connect(local("banner"), { onLog: (line) => void lines.push(line) })
@@ -182,7 +182,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "pain 49: 100 MB of stderr neither block it nor fill the memory",
+    "100 MB of stderr neither block it nor fill the memory",
     Effect.gen(function* () {
       let logged = 0
       const session = yield* connect(local(), {
@@ -200,7 +200,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "pain 28: an answer of 20 MB arrives whole",
+    "an answer of 20 MB arrives whole",
     Effect.gen(function* () {
       const session = yield* connect(local())
       assert.strictEqual(textOf(yield* session.callTool("big", { bytes: 20_000_000 })).length, 20_000_000)
@@ -208,7 +208,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "pain 20: a line without end closes the connection with a reason",
+    "a line without end closes the connection with a reason",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const error = assertTag(yield* Effect.flip(session.callTool("endless")), "OutcomeUnknown")
@@ -218,7 +218,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "pain 20: one that closes its input is of no more use",
+    "one that closes its input is of no more use",
     Effect.gen(function* () {
       const session = yield* connect(local())
       yield* session.callTool("close-input")
@@ -237,7 +237,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "pain 15: stopped, it fails calls at their limit and probes at theirs, and can still be closed",
+    "stopped, it fails calls at their limit and probes at theirs, and can still be closed",
     Effect.gen(function* () {
       const pid = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -258,7 +258,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "pain 18: where it does not read, interrupting a call returns at once, and what waits was not sent",
+    "where it does not read, interrupting a call returns at once, and what waits was not sent",
     Effect.gen(function* () {
       const session = yield* connect(local())
       process.kill(session.info.pid!, "SIGSTOP")
@@ -283,7 +283,7 @@ describe("a server that misbehaves", () => {
 
 describe("calls", () => {
   live(
-    "pain 12: progress keeps a call alive, and comes in order before the answer",
+    "progress keeps a call alive, and comes in order before the answer",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const seen: Array<number> = []
@@ -295,7 +295,7 @@ describe("calls", () => {
   )
 
   live(
-    "pains 11 and 12: progress alone does not last for ever: the total limit wins and is named",
+    "progress alone does not last for ever: the total limit wins and is named",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const limits = { idleTimeout: 1000, totalTimeout: 600 }
@@ -306,7 +306,7 @@ describe("calls", () => {
   )
 
   live(
-    "pain 18: an interrupted call is cancelled once, its late answer is for nobody, the connection stays",
+    "an interrupted call is cancelled once, its late answer is for nobody, the connection stays",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const fiber = yield* Effect.fork(session.callTool("progress", { steps: 3, every: 50 }))
@@ -320,7 +320,7 @@ describe("calls", () => {
   )
 
   live(
-    "pain 31: a ping is answered during a call",
+    "a ping is answered during a call",
     Effect.gen(function* () {
       const session = yield* connect(local())
       assert.strictEqual(textOf(yield* session.callTool("ping")), "{}")
@@ -372,7 +372,7 @@ describe("what a server gets and gives", () => {
 
 describe("a container", () => {
   live(
-    "pain 17: its client gets the end of its input before any signal",
+    "its client gets the end of its input before any signal",
     Effect.gen(function* () {
       const directory = mkdtempSync(join(tmpdir(), "supervisor-"))
       const docker = join(directory, "docker")
@@ -390,7 +390,7 @@ describe("a container", () => {
 
 describe("many attempts", () => {
   live(
-    "pain 21: leave no listener, process or pipe behind",
+    "leave no listener, process or pipe behind",
     Effect.gen(function* () {
       const open = () => process.getActiveResourcesInfo().filter((kind) => /Process|Pipe/.test(kind)).length
       const attempt = Effect.scoped(Effect.either(connect(local("exit-at-start"))))

@@ -33,7 +33,7 @@ describe.concurrent("closing the scope of a local server", () => {
   ] as const
 
   for (const [name, config, processes, budget] of rows) {
-    it.live(`pains 16 and 66: ${name}: nothing is left`, () =>
+    it.live(`${name}: nothing is left`, () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const session = yield* connect(config).pipe(Scope.extend(scope))
@@ -47,7 +47,7 @@ describe.concurrent("closing the scope of a local server", () => {
     )
   }
 
-  it.live("pain 16: twenty stubborn servers take one budget, also those that are still connecting", () =>
+  it.live("twenty stubborn servers take one budget, also those that are still connecting", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const pids = yield* Effect.forEach(

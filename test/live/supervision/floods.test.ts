@@ -62,7 +62,7 @@ const isStray = ({ error }: { readonly error: string }) => /more than 100000 lin
 
 describe("servers that write without pause", () => {
   supervised(
-    "local ones disturb no other server (breaker 1)",
+    "local ones disturb no other server",
     Effect.gen(function* () {
       const modes = ["blank", "garbage", "braces", "log", "progress", "large", "stderr"]
       assertUnharmed(yield* endure(Object.fromEntries(modes.map((mode) => [mode, flooding(mode)]))))
@@ -70,7 +70,7 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "remote ones disturb no other server (breaker 1)",
+    "remote ones disturb no other server",
     Effect.gen(function* () {
       const floods = {
         comments: yield* floodingHttp("push", "comments"),
@@ -82,7 +82,7 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "requests disturb no other server and fill no memory, also if their answers are not read or never given (breaker 2)",
+    "requests disturb no other server and fill no memory, also if their answers are not read or never given",
     Effect.gen(function* () {
       const floods = {
         ping: flooding("ping"),
@@ -98,7 +98,7 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "remote ones that send their bytes one by one, or an event that does not end, fill no memory (breaker 1)",
+    "remote ones that send their bytes one by one, or an event that does not end, fill no memory",
     Effect.gen(function* () {
       const floods = {
         bytes: yield* floodingHttp("push", "bytes"),
@@ -111,7 +111,7 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "with messages that are long and answer nothing fill no memory (breaker 1)",
+    "with messages that are long and answer nothing fill no memory",
     Effect.gen(function* () {
       const groups: ReadonlyArray<Task["floods"]> = [
         { huge: flooding("huge"), dense: flooding("dense") },
@@ -122,14 +122,14 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "with bodies that are not read disturb no other server (breaker 1)",
+    "with bodies that are not read disturb no other server",
     Effect.gen(function* () {
       assertUnharmed(yield* endure({ unread: yield* floodingHttp("call", "unread") }))
     })
   )
 
   supervised(
-    "with lines that are no messages are failed, and say so (breaker 1)",
+    "with lines that are no messages are failed, and say so",
     Effect.gen(function* () {
       const servers = {
         blank: flooding("blank", "now"),
@@ -146,7 +146,7 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "with messages that are long and answer nothing are failed, and say so (breaker 1)",
+    "with messages that are long and answer nothing are failed, and say so",
     Effect.gen(function* () {
       const supervisor = yield* supervise({ servers: { huge: flooding("huge", "now") } })
       yield* awaitStatus(supervisor, "huge", "failed", isStray)
@@ -175,7 +175,7 @@ describe("the program in the background, beside servers that write without pause
     machine.remove()
   })
 
-  it("answers calls of other servers, and stops in order (breaker 1, breaker 2)", async () => {
+  it("answers calls of other servers, and stops in order", async () => {
     machine.configure({
       notes,
       blank: flooding("blank", "now"),
@@ -202,7 +202,7 @@ const blockFor = (millis: number) =>
 
 describe("a pause of our own process", () => {
   live(
-    "does not time a call out that was answered in time (breaker 6)",
+    "does not time a call out that was answered in time",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const slow = { steps: 1, every: 100 }
@@ -217,7 +217,7 @@ describe("a pause of our own process", () => {
   )
 
   live(
-    "does not time a call over HTTP out that was answered in time (breaker 6)",
+    "does not time a call over HTTP out that was answered in time",
     Effect.gen(function* () {
       // in a process of its own: this one is held up
       const config = yield* floodingHttp("call", "log")
@@ -232,7 +232,7 @@ describe("a pause of our own process", () => {
   )
 
   live(
-    "does not fail a server that connected in time (breaker 6)",
+    "does not fail a server that connected in time",
     Effect.gen(function* () {
       const greeting = yield* Deferred.make<void>()
       const attempt = yield* Effect.fork(
@@ -260,7 +260,7 @@ describe("answers that are not what they should be", () => {
   }
 
   live(
-    "one with neither a result nor an error fails its call at once (breaker 10)",
+    "one with neither a result nor an error fails its call at once",
     Effect.gen(function* () {
       const session = yield* connect(answering(`{"jsonrpc":"2.0","id":%s}`))
       assertTag(yield* Effect.flip(session.callTool("it")), "InvalidResult")
@@ -268,7 +268,7 @@ describe("answers that are not what they should be", () => {
   )
 
   live(
-    "one with neither a result nor an error fails its call over HTTP at once (breaker 10)",
+    "one with neither a result nor an error fails its call over HTTP at once",
     Effect.gen(function* () {
       const { url } = yield* Raw.serve(
         Raw.legacy((received, response) => {
@@ -283,7 +283,7 @@ describe("answers that are not what they should be", () => {
   )
 
   live(
-    "one to a list with neither a result nor an error fails it at once (breaker 10)",
+    "one to a list with neither a result nor an error fails it at once",
     Effect.gen(function* () {
       const { args, command } = shellServer()
       const script = args[1]!.replace(
@@ -296,7 +296,7 @@ describe("answers that are not what they should be", () => {
   )
 
   live(
-    "one whose id is of another type answers no request (security L10)",
+    "one whose id is of another type answers no request",
     Effect.gen(function* () {
       const { args, command } = shellServer()
       // the first answer has the id as a text, the second as it is
@@ -318,7 +318,7 @@ describe("answers that are not what they should be", () => {
     ["a line feed", "\n"]
   ] as const) {
     live(
-      `a stream of events whose lines end with ${name} is read (breaker 10)`,
+      `a stream of events whose lines end with ${name} is read`,
       Effect.gen(function* () {
         const { url } = yield* Raw.serve(
           Raw.legacy((received, response) => {
@@ -339,7 +339,7 @@ describe("answers that are not what they should be", () => {
 
 describe("requests of a server", () => {
   live(
-    "beyond 64 that wait for a person are refused, and calls go on (breaker 2)",
+    "beyond 64 that wait for a person are refused, and calls go on",
     Effect.gen(function* () {
       let asked = 0
       const sample = () =>

@@ -88,7 +88,7 @@ describe.concurrent("a host that is ended", () => {
     ["SIGHUP", 129]
   ] as const) {
     live(
-      `pains 1 and 16: by ${signal} leaves no process, also of servers that are stubborn, wrapped or still connecting`,
+      `by ${signal} leaves no process, also of servers that are stubborn, wrapped or still connecting`,
       Effect.gen(function* () {
         const { host, left } = yield* running(yield* temporaryDirectory, `host-${randomUUID()}`)
         host.child.kill(signal)
@@ -99,7 +99,7 @@ describe.concurrent("a host that is ended", () => {
   }
 
   live(
-    "pain 1: by SIGKILL is cleaned up after by the next supervisor with the same state directory",
+    "by SIGKILL is cleaned up after by the next supervisor with the same state directory",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const { host, left } = yield* running(stateDir, `host-${randomUUID()}`)
@@ -121,7 +121,7 @@ describe.concurrent("a host whose servers are broken", () => {
   const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => (index * 7919) % 256)
 
   live(
-    "pain 20: does not end, and every call settles",
+    "does not end, and every call settles",
     Effect.gen(function* () {
       const resetting = yield* ScriptedServer.http({
         tools: ["it"],
@@ -188,7 +188,7 @@ describe.concurrent("a host whose servers are broken", () => {
   )
 
   live(
-    "pain 15: goes on when a probe finds that the server has forgotten the session",
+    "goes on when a probe finds that the server has forgotten the session",
     Effect.gen(function* () {
       const server = yield* ScriptedServer.http({
         sessions: true,

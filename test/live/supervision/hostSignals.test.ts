@@ -33,7 +33,7 @@ describe.concurrent("a host that ends", () => {
     ["direct, ignores EOF", stubborn, 1],
     ["sh wrapper, ignores EOF", wrapped, 2]
   ] as const) {
-    it.scopedLive(`pain 16: by SIGTERM leaves nothing: ${name}`, () =>
+    it.scopedLive(`by SIGTERM leaves nothing: ${name}`, () =>
       Effect.gen(function* () {
         const child = yield* startHost("wait", command)
         const leader = yield* serverOf(child)

@@ -53,7 +53,7 @@ const handles = () => process.getActiveResourcesInfo().filter((name) => name !==
 /** As many sockets may be kept for the next request. */
 const pooled = 8
 
-describe("pain 21: 1,000 connections", () => {
+describe("1,000 connections", () => {
   live(
     "leave as many handles, listeners, fibers, files and sessions as there were before",
     Effect.gen(function* () {

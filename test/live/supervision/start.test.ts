@@ -18,7 +18,7 @@ import {
 
 describe("many servers", () => {
   live(
-    "pain 8: are there as soon as each is ready, and nobody waits for one that never answers",
+    "are there as soon as each is ready, and nobody waits for one that never answers",
     Effect.gen(function* () {
       const slow = yield* Deferred.make<() => void>()
       const isHeld = ({ message, url }: Raw.Received) => message.method === "initialize" && /\/(never|slow)$/.test(url)
@@ -65,7 +65,7 @@ describe("many servers", () => {
   )
 
   live(
-    "pain 9: start at most eight processes at a time",
+    "start at most eight processes at a time",
     Effect.gen(function* () {
       const names = Array.from({ length: 20 }, (_, index) => `server${index}`)
       const supervisor = yield* supervise({ servers: Object.fromEntries(names.map((name) => [name, shellServer(1)])) })
@@ -97,7 +97,7 @@ describe("many servers", () => {
 
 describe.concurrent("one broken server beside others", () => {
   live(
-    "pain 10: has a status that says what is the matter, and closing ends all of them",
+    "has a status that says what is the matter, and closing ends all of them",
     Effect.gen(function* () {
       const mark = `beside-${randomUUID()}`
       const scope = yield* Scope.make()
@@ -136,7 +136,7 @@ describe.concurrent("one broken server beside others", () => {
   )
 
   live(
-    "pain 8: one that is required and fails is an error for who waits, and for nobody else",
+    "one that is required and fails is an error for who waits, and for nobody else",
     Effect.gen(function* () {
       const supervisor = yield* supervise({
         servers: {
@@ -155,7 +155,7 @@ describe.concurrent("one broken server beside others", () => {
   )
 
   live(
-    "pain 16: closing takes one budget for all, also for those that ignore everything",
+    "closing takes one budget for all, also for those that ignore everything",
     Effect.gen(function* () {
       const mark = `budget-${randomUUID()}`
       const scope = yield* Scope.make()
