@@ -4,6 +4,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import * as KeyedMutex from "../../system/keyedMutex.js"
 import type { Credential } from "./Credential.js"
 
 /**
@@ -80,13 +81,8 @@ export const loadAll = (
 /** Keeps logins in memory. */
 export const makeMemory = (): Service => {
   const kept = new Map<string, Credential>()
-  const turns = new Map<string, Effect.Semaphore>()
+  const mutex = KeyedMutex.make()
   const listeners = new Set<() => void>()
-  const turnOf = (key: Key) => {
-    const turn = turns.get(nameOf(key)) ?? Effect.unsafeMakeSemaphore(1)
-    turns.set(nameOf(key), turn)
-    return turn
-  }
   return {
     load: (key) => Effect.sync(() => Option.fromNullable(kept.get(nameOf(key)))),
     save: (key, credential) =>
@@ -95,7 +91,7 @@ export const makeMemory = (): Service => {
         else kept.delete(nameOf(key))
         for (const tell of listeners) tell()
       }),
-    exclusively: (key) => (effect) => Effect.suspend(() => turnOf(key).withPermits(1)(effect)),
+    exclusively: (key) => mutex.withLock(nameOf(key)),
     changes: Stream.async<void>((emit) => {
       const tell = () => void emit.single(undefined)
       listeners.add(tell)
