@@ -126,7 +126,7 @@ const make = <R>(
       Effect.gen(function* () {
         const snapshots = yield* awaitOutcomes(options)
         const [failed, ...others] = snapshots
-          .filter(({ name, status }) => isRequired(name) && status.status !== "connected" && status.status !== "idle")
+          .filter(({ name, status }) => isRequired(name) && !ServerStatus.isUsable(status))
           .map(({ name, status }) => ({ server: name, status }))
         if (failed === undefined) return snapshots
         return yield* new Errors.RequiredServerFailed({ servers: [failed, ...others] })

@@ -83,6 +83,19 @@ describe("a status", () => {
     assert.isTrue(ServerStatus.isSettled({ status: "idle", since: 0 }))
     assert.isFalse(ServerStatus.isSettled({ status: "connecting", attempt: 1, since: 0, phase: "spawn" }))
   })
+
+  const usable: Readonly<Record<ServerStatus.ServerStatus["status"], boolean>> = {
+    connected: true,
+    idle: true,
+    connecting: false,
+    disabled: false,
+    failed: false,
+    needs_auth: false,
+    needs_client_registration: false
+  }
+  it.each(Object.entries(usable))("%s is usable: %s", (status, expected) => {
+    assert.strictEqual(ServerStatus.isUsable({ status } as ServerStatus.ServerStatus), expected)
+  })
 })
 
 describe("an event", () => {

@@ -2,7 +2,7 @@
  * Servers and their statuses, as text for people.
  */
 import type { ServerSnapshot } from "../../domain/server/ServerSnapshot.js"
-import type { ServerStatus } from "../../domain/server/ServerStatus.js"
+import { isUsable, type ServerStatus } from "../../domain/server/ServerStatus.js"
 import type { Style } from "../terminal/style.js"
 import { type Cell, oneLine, table, wrap } from "../terminal/table.js"
 
@@ -13,9 +13,6 @@ export const duration = (ms: number): string => {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`
   return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`
 }
-
-/** Whether calls to it can be expected to work. */
-export const isUsable = ({ status }: ServerStatus): boolean => status === "connected" || status === "idle"
 
 /** What of the body of `GET /mcp` a list of snapshots makes. */
 export const statusesOf = (snapshots: ReadonlyArray<ServerSnapshot>): Readonly<Record<string, ServerStatus>> =>

@@ -174,6 +174,14 @@ export const equals: (a: ServerStatus, b: ServerStatus) => boolean = Schema.equi
 export const isSettled = (status: ServerStatus): boolean => status.status !== "connecting"
 
 /**
+ * Whether the server takes calls: it is connected, or idle and started by the first call.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isUsable = ({ status }: ServerStatus): boolean => status === "connected" || status === "idle"
+
+/**
  * What is the matter with a server that is not connected, in a few words: its status, why, and what helps.
  *
  * @since 0.1.0

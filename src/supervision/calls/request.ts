@@ -128,7 +128,9 @@ const isPromising = (status: ServerStatus, until: number): boolean => {
       return true
     case "failed":
       return status.retryAt !== undefined && status.retryAt <= until
-    default:
+    case "disabled":
+    case "needs_auth":
+    case "needs_client_registration":
       return false
   }
 }

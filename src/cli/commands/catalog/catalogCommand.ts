@@ -4,7 +4,7 @@
 import * as Effect from "effect/Effect"
 import type { SupervisorHandle } from "../../supervisor/SupervisorHandle.js"
 import { Screen } from "../../terminal/Screen.js"
-import { isUsable } from "../../show/showServers.js"
+import { isUsable } from "../../../domain/server/ServerStatus.js"
 import type { Shared } from "../../words/spec.js"
 import type { Style } from "../../terminal/style.js"
 import { withSupervisor } from "../../supervisor/withSupervisor.js"

@@ -4,9 +4,9 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { Do, SupervisorHandle } from "../../supervisor/SupervisorHandle.js"
-import type { ServerStatus } from "../../../domain/server/ServerStatus.js"
+import { isUsable, type ServerStatus } from "../../../domain/server/ServerStatus.js"
 import { Screen } from "../../terminal/Screen.js"
-import { isUsable, statusLine } from "../../show/showServers.js"
+import { statusLine } from "../../show/showServers.js"
 import type { Shared } from "../../words/spec.js"
 import { withRunning } from "../../supervisor/withSupervisor.js"
 
