@@ -8,7 +8,7 @@ const load = (module) => import(new URL(module, dist).href)
 const Connector = await load("connection/Connector.js")
 const McpSupervisor = await load("McpSupervisor.js")
 const FairScheduler = await load("system/FairScheduler.js")
-await load("connection/sdkConnect.js")
+await load("connection/sdk/sdkConnect.js")
 
 /** Nothing listens on this port, and there is no such command. */
 const entryOf = (index) =>

@@ -37,7 +37,7 @@ export const make = async (dist, stateDir) => {
 
   return {
     /** What the layer loads when it is built for the first time. */
-    load: () => import(new URL("connection/sdkConnect.js", dist).href),
+    load: () => import(new URL("connection/sdk/sdkConnect.js", dist).href),
 
     open: async (target) => {
       const supervisor = await one()
