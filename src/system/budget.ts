@@ -1,10 +1,10 @@
 /**
  * Limits how long an effect is awaited, also in a finalizer.
  */
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type * as Option from "effect/Option"
+import * as Option from "effect/Option"
 
 /**
  * Waits for an effect, but no longer than the budget. It also works in a finalizer: interruption is disabled there, so a plain
@@ -22,4 +22,20 @@ export const withinBudget =
       Effect.forkDaemon,
       Effect.flatMap(Fiber.join),
       Effect.uninterruptible
+    )
+
+/** A pause of this process counts as one step of a budget. */
+const steps = 10
+
+/**
+ * Waits for an effect until the budget is used up, and then returns without it. Time in which this process did not run counts
+ * for a tenth of the budget at most: after a suspension or a long computation, timers fire before input is read, and a plain
+ * timeout would end an operation whose result has already arrived.
+ */
+export const timeoutWhileRunning =
+  (budget: Duration.DurationInput) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
+    Effect.raceFirst(
+      Effect.asSome(Effect.disconnect(effect)),
+      Effect.as(Effect.repeatN(Effect.sleep(Duration.times(budget, 1 / steps)), steps - 1), Option.none())
     )

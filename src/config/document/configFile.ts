@@ -6,6 +6,7 @@ import { type FileHandle, open, readlink, realpath, stat } from "node:fs/promise
 import { basename, dirname, join, resolve } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import { timeoutWhileRunning } from "../../system/budget.js"
 import { openOwn, UnsafePath } from "../../system/ownership.js"
 import { codeOf, replace } from "../../system/wholeFile.js"
 
@@ -28,8 +29,7 @@ export const readStateText = (path: string, maxBytes: number): Effect.Effect<Fil
 const readWithin = (openFile: () => Promise<FileHandle>, maxBytes: number): Effect.Effect<FileContent> =>
   Effect.tryPromise({ try: () => read(openFile, maxBytes), catch: problemOf }).pipe(
     Effect.catchAll(Effect.succeed),
-    Effect.disconnect,
-    Effect.timeoutOption(budget),
+    timeoutWhileRunning(budget),
     Effect.map(Option.getOrElse((): FileContent => ({ _tag: "Problem", reason: "a disk that does not answer" })))
   )
 
@@ -124,7 +124,7 @@ export const exists = (path: string): Effect.Effect<boolean> =>
   )
 
 const bounded = <A>(effect: Effect.Effect<A>, otherwise: A): Effect.Effect<A> =>
-  effect.pipe(Effect.disconnect, Effect.timeoutOption(budget), Effect.map(Option.getOrElse(() => otherwise)))
+  effect.pipe(timeoutWhileRunning(budget), Effect.map(Option.getOrElse(() => otherwise)))
 
 /** More links than any system follows. */
 const maxLinks = 40
