@@ -89,15 +89,15 @@ const acting = new Set([
 
 const show = ({ file, specifier }: Import) => `${file} imports ${specifier}`
 
-describe("the house", () => {
-  it("has only known rooms", () => {
+describe("the folders of src", () => {
+  it("are only known rooms", () => {
     assert.deepStrictEqual(
       sources.filter((file) => !(roomOf(file) in mayImport)),
       []
     )
   })
 
-  it("has arrows in one direction only", () => {
+  it("import each other in one direction only", () => {
     const against = imports
       .filter(({ specifier }) => specifier.startsWith("."))
       .filter((each) => {
@@ -108,14 +108,14 @@ describe("the house", () => {
     assert.deepStrictEqual(against.map(show), [])
   })
 
-  it("keeps the MCP SDK in connection/sdk and auth", () => {
+  it("import the MCP SDK in connection/sdk and auth only", () => {
     const strays = imports
       .filter(({ specifier }) => specifier.startsWith("@modelcontextprotocol/"))
       .filter(({ file }) => !/^(connection\/sdk\/.*|auth\/.*)$/.test(file))
     assert.deepStrictEqual(strays.map(show), [])
   })
 
-  it("has no folder of more than 16 files", () => {
+  it("have at most 16 files each", () => {
     const counts = new Map<string, number>()
     for (const file of sources) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)
     assert.deepStrictEqual(
@@ -124,14 +124,14 @@ describe("the house", () => {
     )
   })
 
-  it("has no two files of one name, besides index and model", () => {
+  it("have no two files with one name, except index and model", () => {
     const byName = new Map<string, ReadonlyArray<string>>()
     for (const file of sources) byName.set(basename(file), [...(byName.get(basename(file)) ?? []), file])
     const shared = [...byName].filter(([name, files]) => files.length > 1 && !/^(index|model)\.ts$/.test(name))
     assert.deepStrictEqual(shared, [])
   })
 
-  it("is on the map: the table of rooms names each folder, and each has a map of its files", () => {
+  it("are on the map: the table of rooms names each folder, and each has a map of its files", () => {
     const page = readFileSync(new URL("../docs/architecture.md", import.meta.url), "utf8")
     const table = Array.from(page.matchAll(/^\| `(\w+)\/` \|/gm), ([, room]) => room!)
     assert.sameMembers(table, [...rooms()])
@@ -139,12 +139,12 @@ describe("the house", () => {
     assert.sameMembers(maps, [".", ...rooms()])
   })
 
-  it("says in a header comment what each file is for", () => {
+  it("have a header comment in each file that says what the file does", () => {
     const silent = sources.filter((file) => headline(readFileSync(join(sourceRoot, file), "utf8")) === undefined)
     assert.deepStrictEqual(silent, [])
   })
 
-  it("imports single modules of effect, not the barrel", () => {
+  it("import single modules of effect, not the barrel", () => {
     assert.deepStrictEqual(imports.filter(({ specifier }) => specifier === "effect").map(show), [])
   })
 })
@@ -153,7 +153,7 @@ describe("the house", () => {
 const mayBeSpreadInto = new Set(["Schema.Union", "join", "once", "sign", "ask"])
 
 describe("calls", () => {
-  it("get no list of unknown length as their arguments: V8 fails above about 120,000", () => {
+  it("never spread a list of unknown length into arguments: V8 fails above about 120,000", () => {
     const found = nodes().flatMap(({ file, node }) => {
       const isCall = ts.isCallExpression(node) || ts.isNewExpression(node)
       if (!isCall || !(node.arguments ?? []).some(ts.isSpreadElement)) return []
@@ -163,7 +163,7 @@ describe("calls", () => {
     assert.deepStrictEqual(found, [])
   })
 
-  it("load no name of a package at run time: in the bundle a CommonJS package has `default` only", () => {
+  it("never import a name of a package at run time: in the bundle a CommonJS package has `default` only", () => {
     const found = nodes().flatMap(({ file, node }) => {
       if (!ts.isVariableDeclaration(node) || !ts.isObjectBindingPattern(node.name)) return []
       const specifier = /^await import\("([^."][^"]*)"\)$/.exec(node.initializer?.getText() ?? "")?.[1]
@@ -178,21 +178,21 @@ describe("calls", () => {
 describe("the domain", () => {
   const files = sources.filter((file) => roomOf(file) === "domain")
 
-  it("imports nothing that acts", () => {
+  it("imports nothing that has side effects", () => {
     const impure = files
       .flatMap(importsOf)
       .filter(({ specifier }) => !specifier.startsWith(".") && !pure.has(specifier))
     assert.deepStrictEqual(impure.map(show), [])
   })
 
-  it("takes nothing but hashing from node:crypto", () => {
+  it("imports only hashing from node:crypto", () => {
     for (const file of files) {
       const text = readFileSync(join(sourceRoot, file), "utf8")
       if (text.includes("node:crypto")) assert.include(text, 'import { createHash } from "node:crypto"', file)
     }
   })
 
-  it("uses no global that acts", () => {
+  it("uses no global that has side effects", () => {
     const found = files.flatMap((file) => {
       const code = ts.createSourceFile(file, readFileSync(join(sourceRoot, file), "utf8"), ts.ScriptTarget.ES2022, true)
       return identifiers(code)

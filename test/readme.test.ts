@@ -12,7 +12,7 @@ interface Manifest {
 describe("the README", () => {
   const readme = read("README.md")
 
-  it("shows the examples as they are, itself or on the page about embedding", () => {
+  it("shows the example files unchanged, itself or on the page about embedding", () => {
     assert.include(readme, read("examples/quickstart.mjs"))
     const embedding = read("docs/embedding.md")
     for (const example of ["embed.ts", "session.mjs", "pure-core.mjs"]) {
@@ -20,7 +20,7 @@ describe("the README", () => {
     }
   })
 
-  it("has an index of all pages", () => {
+  it("lists all pages", () => {
     const index = read("docs/README.md")
     for (const page of readdirSync(new URL("docs/", root))) {
       if (page.endsWith(".md") && page !== "README.md") assert.include(index, `](${page})`)
@@ -34,7 +34,7 @@ describe("the README", () => {
     }
   })
 
-  it("links to nothing that is not there, nor does any other page", () => {
+  it("has no broken link, nor has any other page", () => {
     const folders = ["", "docs/", "docs/decisions/", "bench/", "examples/config/", "examples/servers/"]
     const pages = folders.flatMap((folder) =>
       readdirSync(new URL(folder, root))

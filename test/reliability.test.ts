@@ -37,7 +37,7 @@ describe("the page of guarantees", () => {
     assert.deepStrictEqual(missing(recorded(), campaigns), [])
   })
 
-  it("misses what is not recorded, is small, or did not hold", () => {
+  it("reports results that are missing, small, or did not hold", () => {
     const large: Result = { name: "load", seed: 1, size: "large", seconds: 60, figures: {}, violations: [] }
     const soak: Result = { ...large, name: "soak", size: "5 min", seconds: 300 }
     const missed = (...results: ReadonlyArray<Result>) => missing({ machine: "any", results }, ["load"])
@@ -50,7 +50,7 @@ describe("the page of guarantees", () => {
     ])
   })
 
-  it("has a recorded result for campaigns only", () => {
+  it("has recorded results of campaigns only", () => {
     for (const { name } of recorded().results) assert.include([...campaigns, "soak"], name)
   })
 

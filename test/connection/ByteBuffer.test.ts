@@ -6,8 +6,8 @@ import { runs } from "../laws/runs.js"
 
 const pieces = fc.array(fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)))
 
-describe("bytes in pieces", () => {
-  it("are the same together, again and again", () => {
+describe("a buffer of several chunks", () => {
+  it("returns all bytes in order, also when it is reused", () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 4 }), (rounds) => {
         const buffer = ByteBuffer.make()
@@ -25,14 +25,14 @@ describe("bytes in pieces", () => {
     )
   })
 
-  it("are not copied if there is one piece", () => {
+  it("returns a single chunk without copying it", () => {
     const buffer = ByteBuffer.make()
     const piece = Buffer.from("whole")
     buffer.add(piece)
     assert.strictEqual(buffer.take(), piece)
   })
 
-  it("take little more memory than their bytes, however small the pieces are", () => {
+  it("uses little more memory than the bytes it holds, however small the chunks are", () => {
     const buffer = ByteBuffer.make()
     const before = heldBytes()
     // as an HTTP body in chunks of one byte arrives: each is a view of its own

@@ -66,7 +66,7 @@ const setup = () => {
 const answer = (id: unknown, result: unknown): Message => ({ jsonrpc: "2.0", id: id as string, result })
 
 describe("CallTable", () => {
-  it("sends a call with a token for progress, and settles it with its answer", () => {
+  it("sends a call with a progress token and settles it with its response", () => {
     const { call, held, settled, table } = setup()
     call()
     const { id, method, params } = held[0]!.message
@@ -80,7 +80,7 @@ describe("CallTable", () => {
     assert.lengthOf(settled, 1)
   })
 
-  it("leaves everything else to the SDK", () => {
+  it("leaves all other messages to the SDK", () => {
     const { call, table } = setup()
     call()
     assert.isFalse(table.accept(answer(1, {})))
@@ -90,7 +90,7 @@ describe("CallTable", () => {
     assert.isFalse(table.accept({ jsonrpc: "2.0", id: null, error: {} }))
   })
 
-  it("fills in missing content, refuses what is no result, and passes errors on without secrets", () => {
+  it("fills in missing content, rejects invalid results, and passes errors on without secrets", () => {
     const { call, errors, held, settled, table } = setup()
     for (let count = 0; count < 4; count += 1) call()
     const ids = held.map(({ message }) => message.id)
@@ -107,7 +107,7 @@ describe("CallTable", () => {
     assert.deepStrictEqual([code, message, data], [-32000, "*** no", { deep: ["***"] }])
   })
 
-  it("reports progress and takes it for a sign of life", () => {
+  it("reports progress, which resets the idle timeout", () => {
     const { call, held, progress, table, touched } = setup()
     call()
     const progressToken = held[0]!.message.id
@@ -118,7 +118,7 @@ describe("CallTable", () => {
     assert.strictEqual(touched(), 1)
   })
 
-  it("tells the server of a timeout only if it has seen the call", () => {
+  it("cancels a call that timed out at the server only if it was sent", () => {
     for (const sent of [false, true]) {
       const { call, errors, expire, held, retracted } = setup()
       call()
@@ -134,7 +134,7 @@ describe("CallTable", () => {
     }
   })
 
-  it("takes a call back without another word to its caller", () => {
+  it("settles nothing after a call was cancelled", () => {
     const { call, held, settled, table } = setup()
     const cancel = call()
     held[0]!.fate.sent!()
@@ -144,7 +144,7 @@ describe("CallTable", () => {
     assert.deepStrictEqual([settled, held.length], [[], 2])
   })
 
-  it("knows at the end of the connection which calls had been sent", () => {
+  it("distinguishes sent and unsent calls when the connection ends", () => {
     const { call, errors, held, table } = setup()
     call()
     call()
@@ -158,7 +158,7 @@ describe("CallTable", () => {
     assert.lengthOf(held, 2)
   })
 
-  it("settles a call whose message could not be delivered", () => {
+  it("settles a call whose message could not be sent", () => {
     const { call, errors, held } = setup()
     call()
     held[0]!.fate.failed(new WireFailure(new ConnectionClosed({ server: "it" }), "unsent"))

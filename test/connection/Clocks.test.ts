@@ -31,7 +31,7 @@ const makeTimer = () => {
 }
 
 describe("Clocks", () => {
-  it("tells which of the two ran out", () => {
+  it("reports which of the two timeouts expired", () => {
     const { pass, timer } = makeTimer()
     const clocks = Clocks.make(timer)
     const expired: Array<string> = []
@@ -46,7 +46,7 @@ describe("Clocks", () => {
     assert.deepStrictEqual(expired, ["a idle", "b total"])
   })
 
-  it("stands still while somebody is asked, also for those who come meanwhile", () => {
+  it("pauses all timeouts while a person is asked, also those that start meanwhile", () => {
     const { pass, timer } = makeTimer()
     const clocks = Clocks.make(timer)
     const expired: Array<string> = []
@@ -68,7 +68,7 @@ describe("Clocks", () => {
     assert.deepStrictEqual(expired, ["before", "meanwhile"])
   })
 
-  it("keeps one alarm for all, which rings for nobody when nobody waits", () => {
+  it("uses one timer for all timeouts and stops it when none is left", () => {
     const { alarms, pass, timer } = makeTimer()
     const clocks = Clocks.make(timer)
     const running = [300, 100, 200].map((idle) => clocks.start({ idle, total: 1000 }, () => {}))
@@ -78,7 +78,7 @@ describe("Clocks", () => {
     assert.strictEqual(alarms(), 0)
   })
 
-  it("rings for each at its own time, once, and never after it was stopped", () => {
+  it("expires each timeout once, at its time, and never after it was stopped", () => {
     const step = FastCheck.oneof(
       FastCheck.record({ do: FastCheck.constant("start" as const), idle: FastCheck.nat(50), total: FastCheck.nat(80) }),
       FastCheck.record({ do: FastCheck.constantFrom("stop" as const, "touch" as const), which: FastCheck.nat(9) }),
@@ -114,7 +114,7 @@ describe("Clocks", () => {
       })
     )
   })
-  it("reads what has arrived before it gives a request up, however late the alarm rings", () => {
+  it("reads what has arrived before a request times out, however late the timer fires", () => {
     const { pass, timer } = makeTimer()
     let read = () => {}
     const clocks = Clocks.make({ ...timer, afterReading: (run) => (read = run) })

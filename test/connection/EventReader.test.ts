@@ -32,8 +32,8 @@ const read = (text: string, isUsed = true) => {
   return { events, ids, retries, strays, told }
 }
 
-describe("a stream of events", () => {
-  it("is read as others read it", () => {
+describe("EventReader", () => {
+  it("reads the same events as eventsource-parser", () => {
     const line = fc.tuple(
       fc.constantFrom(
         "data",
@@ -68,35 +68,35 @@ describe("a stream of events", () => {
     )
   })
 
-  it("may begin with a byte order mark", () => {
+  it("skips a byte order mark at the beginning", () => {
     assert.deepStrictEqual(read("\ufeffdata: x\n\n").events, [{ name: "", data: "x" }])
   })
 
-  it("says where it stands with each event that is complete", () => {
+  it("reports the last event id with each complete event", () => {
     assert.deepStrictEqual(read("id: 1\n\nid: 2\ndata:\n\nid: 3\ndata: x\n").ids, ["1", "2"])
     assert.deepStrictEqual(read(`id: ${"x".repeat(5000)}\ndata: x\n\n`).ids, [])
     assert.deepStrictEqual(read("id: a\0b\ndata: x\n\n").ids, [])
   })
 
-  it("counts a line that is no field at once, also within an event", () => {
+  it("counts a line that is no field as stray at once, also within an event", () => {
     assert.strictEqual(read("data: x\nnonsense\n: comment\nfield: y\n").strays, 3)
     assert.strictEqual(read(`data: x\n${"x".repeat(10_240)}\n`).strays, 11)
     assert.strictEqual(read("data: x\n\n").strays, 0)
   })
 
-  it("counts each line of an event that there is no use for", () => {
+  it("counts each line of an unused event as stray", () => {
     assert.strictEqual(read("event: foo\ndata: x\n\n", false).strays, 3)
     assert.strictEqual(read("\n\n\n").strays, 3)
   })
 
-  it("has no event of more lines than the limit", () => {
+  it("rejects an event with more lines than the limit", () => {
     const lines = (count: number) => read("data:\n".repeat(count))
     assert.deepStrictEqual(lines(EventReader.maxEventLines).told, [])
     assert.deepStrictEqual(lines(EventReader.maxEventLines + 1).told, ["too many lines"])
     assert.deepStrictEqual(read("id: 1\n".repeat(EventReader.maxEventLines + 1)).told, ["too many lines"])
   })
 
-  it("has no event of more bytes than a message may have", () => {
+  it("rejects an event with more bytes than a message may have", () => {
     const piece = `data: ${"x".repeat(8 * 1024 * 1024)}\n`
     assert.deepStrictEqual(read(piece.repeat(3)).told, [])
     assert.deepStrictEqual(read(piece.repeat(4)).told, ["too long"])

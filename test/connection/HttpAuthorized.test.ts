@@ -4,8 +4,8 @@ import type { Credentials } from "../../src/connection/Credentials.js"
 import { authorized } from "../../src/connection/http/HttpAuthorized.js"
 import type { HttpHandler } from "../../src/connection/http/HttpClient.js"
 
-describe("the body of an answer that asks for other credentials", () => {
-  it("is not read on when it is long", () => {
+describe("a response that asks for other credentials", () => {
+  it("is aborted when its body is long", () => {
     let inner: HttpHandler | undefined
     let pauses = 0
     const credentials = { headers: () => ({}), refused: () => Effect.void } as unknown as Credentials

@@ -79,9 +79,9 @@ const setup = (expects: Request["expects"], event?: (name: string) => boolean) =
   }
 }
 
-describe("a body that says nothing beyond its status", () => {
+describe("a response body that carries no message", () => {
   for (const expects of ["answer", "nothing"] as const) {
-    it(`is not read on when it is long: ${expects}`, async () => {
+    it(`is aborted when it is long: ${expects}`, async () => {
       const { data, head, told } = setup(expects)
       head(202, "text/plain")
       await data("x".repeat(16 * 1024))
@@ -92,14 +92,14 @@ describe("a body that says nothing beyond its status", () => {
       assert.deepStrictEqual(told, ["end", "aborted"])
     })
 
-    it(`is not waited for: ${expects}`, async () => {
+    it(`does not delay the end of the exchange: ${expects}`, async () => {
       const { end, head, told } = setup(expects)
       head(202, "text/plain")
       await end
       assert.deepStrictEqual(told, ["end", "aborted"])
     })
 
-    it(`is read when it is short, so that the connection can be used again: ${expects}`, async () => {
+    it(`is read when it is short, so that the connection can be reused: ${expects}`, async () => {
       const { data, finish, head, told } = setup(expects)
       head(202, "text/plain")
       await data("Accepted")
@@ -109,10 +109,10 @@ describe("a body that says nothing beyond its status", () => {
   }
 })
 
-describe("a body in pieces of one byte", () => {
+describe("a body in chunks of one byte", () => {
   const answer = JSON.stringify({ jsonrpc: "2.0", id: 1, result: { text: "é".repeat(100) } })
 
-  it("is the same as one in one piece", async () => {
+  it("gives the same messages as one in one chunk", async () => {
     const json = setup("answer")
     json.head(200, "application/json")
     await json.bytes(answer)
@@ -127,7 +127,7 @@ describe("a body in pieces of one byte", () => {
     ["application/json", "{"],
     ["text/event-stream", "data: "]
   ] as const) {
-    it(`takes little more memory than its bytes: ${type}`, async () => {
+    it(`uses little more memory than its bytes: ${type}`, async () => {
       const { bytes, data, head } = setup("answer")
       head(200, type)
       const before = heldBytes()
@@ -138,8 +138,8 @@ describe("a body in pieces of one byte", () => {
   }
 })
 
-describe("what is no message in a stream of events", () => {
-  it("is counted before its event is complete", async () => {
+describe("the limit of lines that are no messages", () => {
+  it("counts lines before their event is complete", async () => {
     const { data, head, reasons } = setup("stream")
     head(200, "text/event-stream")
     await data("data: x\n")
@@ -147,7 +147,7 @@ describe("what is no message in a stream of events", () => {
     assert.include(reasons[0]?.message, "lines that are no messages")
   })
 
-  it("is an event with a name that there is no use for", async () => {
+  it("counts events with an unused name", async () => {
     const { data, head, reasons } = setup("stream", (name) => name === "endpoint")
     head(200, "text/event-stream")
     await data("event: endpoint\ndata: x\n\n".repeat(40_000))
@@ -156,7 +156,7 @@ describe("what is no message in a stream of events", () => {
     assert.include(reasons[0]?.message, "lines that are no messages")
   })
 
-  it("has no more lines in one event than the limit", async () => {
+  it("rejects an event with more lines than the limit", async () => {
     const { data, head, told } = setup("stream")
     head(200, "text/event-stream")
     for (let part = 0; part < 101; part += 1) await data("data:\n".repeat(10_000))
@@ -164,7 +164,7 @@ describe("what is no message in a stream of events", () => {
     assert.strictEqual(told[1], "aborted")
   })
 
-  it("is a message that is long and answers nothing", async () => {
+  it("counts long messages that answer no request", async () => {
     const { data, head, messages, reasons, told } = setup("stream")
     head(200, "text/event-stream")
     const long = (message: object) => `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`

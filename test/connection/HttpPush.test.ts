@@ -52,7 +52,7 @@ const setup = Effect.gen(function* () {
 })
 
 describe("HttpPush", () => {
-  it.effect("a stream that is closed again and again is opened more and more seldom", () =>
+  it.effect("reopens a stream that is closed again and again after growing delays", () =>
     Effect.gen(function* () {
       const { last, open, states, streams } = yield* setup
       const gaps: Array<number> = []
@@ -74,7 +74,7 @@ describe("HttpPush", () => {
     })
   )
 
-  it.effect("one that lasts is a good one again", () =>
+  it.effect("reports a stream as open again, and resets its delay, once it stays open", () =>
     Effect.gen(function* () {
       const { last, open, states, streams } = yield* setup
       open()
@@ -89,7 +89,7 @@ describe("HttpPush", () => {
     })
   )
 
-  it.effect("goes on after the last event, after the time the server names; a refused cursor is dropped", () =>
+  it.effect("resumes after the last event and the delay that the server asked for, and drops a rejected event id", () =>
     Effect.gen(function* () {
       const { last, messages, open, say, streams } = yield* setup
       open()
@@ -107,7 +107,7 @@ describe("HttpPush", () => {
     })
   )
 
-  it.effect("one that is not offered is not asked for again", () =>
+  it.effect("does not ask again for a stream that the server does not offer", () =>
     Effect.gen(function* () {
       const { fiber, last, states } = yield* setup
       last().handler.head(405, {}, flow)
@@ -117,7 +117,7 @@ describe("HttpPush", () => {
     })
   )
 
-  it.effect("a server that had one and no longer knows us has lost the session", () =>
+  it.effect("reports a lost session when the server answers 404 to a stream that was open before", () =>
     Effect.gen(function* () {
       const { fiber, last, lost, open } = yield* setup
       open()
@@ -130,7 +130,7 @@ describe("HttpPush", () => {
     })
   )
 
-  it.effect("one that fails for now is tried again", () =>
+  it.effect("retries a stream after a transient failure", () =>
     Effect.gen(function* () {
       const { last, states, streams } = yield* setup
       last().handler.error(new Error("reset"))

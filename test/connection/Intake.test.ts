@@ -28,7 +28,7 @@ const turnsUntil = async (holds: () => boolean): Promise<number> => {
 }
 
 describe("Intake", () => {
-  it("reads what fits into its share at once, without pausing the stream", () => {
+  it("reads what fits into its share of a turn without pausing the stream", () => {
     const { left, said, source } = stream(Intake.open(), 10)
     let ended = false
     source.arrived()
@@ -38,7 +38,7 @@ describe("Intake", () => {
     assert.deepStrictEqual([left(), said, ended], [0, [], true])
   })
 
-  it("pauses a stream after its share of a turn, and goes on in the next", async () => {
+  it("pauses a stream that used its share of a turn and continues it in the next turn", async () => {
     const { left, said, source } = stream(Intake.open(), 20, busyFor(1))
     let ended = false
     source.arrived()
@@ -52,7 +52,7 @@ describe("Intake", () => {
     assert.deepStrictEqual([said, left()], [["pause"], 0])
   })
 
-  it("lets others go on between the turns of a server that never stops", async () => {
+  it("lets other work run between the turns of a server that writes without end", async () => {
     const flood = Intake.open()
     const floods = Array.from({ length: 30 }, () => stream(flood, Number.POSITIVE_INFINITY, busyFor(0.5)))
     const others = Array.from({ length: 10 }, () => stream(Intake.open(), Number.POSITIVE_INFINITY, busyFor(0.5)))
@@ -63,7 +63,7 @@ describe("Intake", () => {
     for (const { source } of [...floods, ...others]) source.close()
   })
 
-  it("reads nothing while it is paused, and everything after that", async () => {
+  it("reads nothing while it is paused, and the rest after it is resumed", async () => {
     const intake = Intake.open()
     const { left, said, source } = stream(intake, 5, () => {
       if (left() === 3) intake.pause()
@@ -76,7 +76,7 @@ describe("Intake", () => {
     assert.deepStrictEqual([left(), said], [0, ["pause", "resume"]])
   })
 
-  it("reads nothing any more once it is closed, not even what has arrived", async () => {
+  it("reads nothing after it is closed, not even what has arrived", async () => {
     const intake = Intake.open()
     const { left, source } = stream(intake, 100, busyFor(1))
     source.arrived()
@@ -92,7 +92,7 @@ describe("Intake", () => {
     assert.strictEqual(late.left(), 1)
   })
 
-  it("says when everything that has arrived is read", async () => {
+  it("reports when everything that has arrived is read", async () => {
     const { left, source } = stream(Intake.open(), 20, busyFor(1))
     source.arrived()
     await new Promise<void>((resolve) => void Intake.afterReading(resolve))

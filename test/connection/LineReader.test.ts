@@ -33,7 +33,7 @@ const chopped = (bytes: Buffer, sizes: ReadonlyArray<number>): ReadonlyArray<Buf
 const sizes = FastCheck.array(FastCheck.nat(5), { minLength: 1 })
 
 describe("LineReader", () => {
-  it("finds the same lines however the bytes are chopped up", () => {
+  it("finds the same lines however the bytes are split into chunks", () => {
     const text = FastCheck.array(FastCheck.oneof(FastCheck.fullUnicodeString(), FastCheck.constant("\n")))
     FastCheck.assert(
       FastCheck.property(text, sizes, (parts, sizes) => {
@@ -43,14 +43,14 @@ describe("LineReader", () => {
     )
   })
 
-  it("gives up a line that is too long, and says so", () => {
+  it("drops a line that is too long and reports it", () => {
     const { lines, overflows } = read(
       ["a\n", "b".repeat(600), "b".repeat(600), "c\nd\n"].map((each) => Buffer.from(each))
     )
     assert.deepStrictEqual(lines, ["a", "c", "d"])
     assert.strictEqual(overflows, 1)
   })
-  it("takes carriage returns for line ends where it is told to, however the bytes are chopped up", () => {
+  it("accepts carriage returns as line ends where configured, however the bytes are split into chunks", () => {
     const text = FastCheck.array(FastCheck.constantFrom("\r", "\n", "\r\n", "ä", "data: x"))
     FastCheck.assert(
       FastCheck.property(text, sizes, (parts, sizes) => {
@@ -64,7 +64,7 @@ describe("LineReader", () => {
     )
   })
 
-  it("ends a line at a carriage return without waiting for what follows", () => {
+  it("ends a line at a carriage return without waiting for the next byte", () => {
     const reader = LineReader.make({ limit: 1000, carriageReturns: true, overflow: () => {} })
     reader.push(Buffer.from("data: x\r\r"))
     assert.deepStrictEqual([reader.next(), reader.text(), reader.next(), reader.text()], [true, "data: x", true, ""])
@@ -72,7 +72,7 @@ describe("LineReader", () => {
     assert.deepStrictEqual([reader.next(), reader.text(), reader.next()], [true, "data: y", false])
   })
 
-  it("finds the first byte of a line behind white space and a byte order mark", () => {
+  it("finds the first byte of a line after white space and a byte order mark", () => {
     const reader = LineReader.make({ limit: 1000, overflow: () => {} })
     reader.push(Buffer.from("\ufeff \t{}\r\n   \n[\nx\n"))
     const firsts: Array<string> = []

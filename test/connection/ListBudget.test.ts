@@ -14,7 +14,7 @@ describe("a list budget", () => {
     assert.isFalse(prompts.add(1))
   })
 
-  it("counts a complete list until it is walked through again", () => {
+  it("counts a complete list until it is fetched again completely", () => {
     const budget = ListBudget.make(10)
     const first = budget.begin("tools")
     assert.isTrue(first.add(8))
@@ -30,7 +30,7 @@ describe("a list budget", () => {
     assert.isFalse(budget.begin("prompts").add(1))
   })
 
-  it("never lets the lists that are kept exceed the limit", () =>
+  it("never lets the stored lists exceed the limit", () =>
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.array(fc.nat(50), { maxLength: 5 })), { maxLength: 20 }),

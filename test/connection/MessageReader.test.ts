@@ -34,7 +34,7 @@ const read = (text: string) => {
 const message = (rest: object) => JSON.stringify({ jsonrpc: "2.0", ...rest })
 
 describe("a long message", () => {
-  it("is read if it is an answer that is waited for, wherever its id is", () => {
+  it("is read if it answers a pending request, wherever its id is", () => {
     const result = { text: megabytes(20) }
     assert.deepStrictEqual(read(message({ id: 5, result })).messages, [5])
     assert.deepStrictEqual(read(message({ result, id: "call-1" })).messages, ["call-1"])
@@ -43,7 +43,7 @@ describe("a long message", () => {
     assert.deepStrictEqual(read(batch).messages, ["x", 5])
   })
 
-  it("is dropped unread if it is something else", () => {
+  it("is dropped without parsing otherwise", () => {
     const params = { data: megabytes(9) }
     const cases = [
       [message({ method: "notifications/message", params }), { id: undefined, method: "notifications/message" }],
@@ -57,21 +57,21 @@ describe("a long message", () => {
     }
   })
 
-  it("is read up to a limit also if it is a question with a picture", () => {
+  it("is read up to a limit if it is a request of the server, for example with an image", () => {
     const params = { image: megabytes(7) }
     assert.deepStrictEqual(read(message({ id: 9, method: "sampling/createMessage", params })).messages, [
       "sampling/createMessage"
     ])
   })
 
-  it("is weighed with what its values take in memory", () => {
+  it("is measured by the memory that its values take", () => {
     const params = Array.from({ length: 300_000 }, () => [])
     assert.strictEqual(read(message({ method: "x", params })).dropped.length, 1)
     assert.deepStrictEqual(read(message({ method: "x", params: params.slice(0, 200_000) })).messages, ["x"])
     assert.deepStrictEqual(read(message({ id: 5, result: params })).messages, [5])
   })
 
-  it("is never parsed if it has too many values", () => {
+  it("is not parsed if it has too many values", () => {
     assert.deepStrictEqual(read(`{"jsonrpc":"2.0","id":5,"result":[${"[],".repeat(1_000_000)}0]}`), {
       messages: [],
       dropped: [],
@@ -79,7 +79,7 @@ describe("a long message", () => {
     })
   })
 
-  it("is a stray if it is none", () => {
+  it("counts as a stray line if it is no message", () => {
     assert.deepStrictEqual(read("<html>").told, ["stray"])
     assert.deepStrictEqual(read("{ not a message").told, ["stray"])
     assert.deepStrictEqual(read("").told, ["stray"])

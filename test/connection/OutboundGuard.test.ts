@@ -21,14 +21,14 @@ const lookupOf =
 const ask = (lookup: LookupFunction, all: boolean) =>
   new Promise((resolve) => lookup("as.example", { all }, (error, ...found) => resolve(error === null ? found : error)))
 
-describe("a guarded lookup", () => {
-  it("gives the allowed addresses of a name and leaves out the others", async () => {
+describe("a guarded DNS lookup", () => {
+  it("returns only the allowed addresses of a name", async () => {
     const lookup = guardedLookup(remote, "https:", lookupOf(addresses("127.0.0.1", "8.8.8.8", "::1", "2606:4700::1")))
     assert.deepStrictEqual(await ask(lookup, true), [addresses("8.8.8.8", "2606:4700::1")])
     assert.deepStrictEqual(await ask(lookup, false), ["8.8.8.8", 4])
   })
 
-  it("fails where no address is allowed, and passes on what the system says", async () => {
+  it("fails if no address is allowed, and passes on errors of the system", async () => {
     const refusal = async (found: ReadonlyArray<string>, protocol: string, policy = remote) =>
       ((await ask(guardedLookup(policy, protocol, lookupOf(addresses(...found))), true)) as AddressRefused).verdict
     assert.strictEqual(await refusal(["127.0.0.1", "10.0.0.1"], "https:"), "too_near")
@@ -39,16 +39,16 @@ describe("a guarded lookup", () => {
   })
 })
 
-describe("a request that a proxy or a browser sends", () => {
+describe("a request through a proxy or a browser", () => {
   const verdict = async (url: string, found: Array<LookupAddress> | Error, policy = remote) =>
     (await refusalAhead(policy, lookupOf(found), new URL(url)))?.verdict
 
-  it("is refused where any address of the name is not allowed", async () => {
+  it("is rejected if any address of the name is not allowed", async () => {
     assert.strictEqual(await verdict("https://as.example/", addresses("8.8.8.8", "127.0.0.1")), "too_near")
     assert.isUndefined(await verdict("https://as.example/", addresses("8.8.8.8")))
   })
 
-  it("is left to them where the name is not known here, if it is https", async () => {
+  it("is allowed over https if the name cannot be resolved here", async () => {
     const unknown = new Error("ENOTFOUND")
     assert.isUndefined(await verdict("https://as.example/", unknown))
     assert.strictEqual(await verdict("http://as.example/", unknown, inNetwork), "unencrypted")
@@ -58,12 +58,12 @@ describe("a request that a proxy or a browser sends", () => {
     assert.strictEqual(await verdict("https://localhost/", unknown), "too_near")
   })
 
-  it("is not held up by a lookup that never answers", async () => {
+  it("is not delayed by a lookup that never completes", async () => {
     const refusal = await refusalAhead(remote, () => {}, new URL("https://as.example/"), 1)
     assert.isUndefined(refusal)
   })
 
-  it("says what is refused", () => {
+  it("names the rejected address", () => {
     const refusal = refusalOf(remote, new URL("http://127.0.0.1:3000/secret"))
     assert.instanceOf(refusal, AddressRefused)
     assert.include((refusal as AddressRefused).message, "127.0.0.1 is an address of this machine")

@@ -15,7 +15,7 @@ const setup = () => {
 }
 
 describe("ProcessLog", () => {
-  it("gives lines, whole and without secrets, however they come", () => {
+  it("splits the output into lines without secrets, however it is chunked", () => {
     const { lines, log } = setup()
     for (const chunk of ["hello hun", "ter2hunter2\r\n\nsecond ", "line\nunfinished"]) log.stderr(Buffer.from(chunk))
     log.stray("a banner")
@@ -29,7 +29,7 @@ describe("ProcessLog", () => {
     assert.strictEqual(log.tail(), "hello [redacted]\nsecond line\nunfinished")
   })
 
-  it("cuts lines that are too long without leaving half a secret", () => {
+  it("cuts long lines without leaving half a secret", () => {
     const { lines, log } = setup()
     log.stderr(Buffer.from(`${"x".repeat(8 * 1024 - 4)}hunter2hunter2\n`))
     log.flush()
@@ -43,7 +43,7 @@ describe("ProcessLog", () => {
     assert.isBelow(lines[2]!.length, 9000)
   })
 
-  it("keeps the last of too many lines, and says how many are missing", () => {
+  it("keeps the newest lines and reports how many were dropped", () => {
     const { lines, log } = setup()
     for (let line = 0; line < 10_000; line += 1) log.stderr(Buffer.from(`line number ${line} of a flood\n`))
     log.flush()

@@ -36,7 +36,7 @@ describe("ServerRequests", () => {
     assert.deepStrictEqual(states, [])
   })
 
-  it("pauses reading at the limit, until one is answered", () => {
+  it("pauses reading at the limit until a request is answered", () => {
     const { askMany, requests, states } = setup()
     assert.strictEqual(askMany(maxRequests), maxRequests)
     assert.deepStrictEqual(states, ["pause"])
@@ -44,7 +44,7 @@ describe("ServerRequests", () => {
     assert.deepStrictEqual(states, ["pause", "resume"])
   })
 
-  it("refuses requests beyond the limit when handlers take long, and still answers ping", () => {
+  it("rejects requests beyond the limit when handlers take long, and still answers ping", () => {
     const { ask, askMany, requests, sent, states } = setup()
     askMany(maxRequests)
     vi.advanceTimersByTime(1000)
@@ -57,7 +57,7 @@ describe("ServerRequests", () => {
     assert.isTrue(ask("again"))
   })
 
-  it("keeps no more answers than the limit for a server that does not read them", () => {
+  it("keeps at most the limit of responses for a server that does not read them", () => {
     for (const method of ["ping", "sampling/createMessage"]) {
       const { askMany, requests, sent, states } = setup(false)
       const admitted = askMany(maxRequests, method)
@@ -73,7 +73,7 @@ describe("ServerRequests", () => {
     }
   })
 
-  it("counts a request that the server takes back as over, once, also if its id is used twice", () => {
+  it("counts a cancelled request as finished once, also if its id is used twice", () => {
     const { ask, askMany, requests } = setup()
     ask("q")
     ask("q")
@@ -84,7 +84,7 @@ describe("ServerRequests", () => {
     assert.isTrue(ask("q"))
   })
 
-  it("lets reading go on when the connection is over", () => {
+  it("resumes reading when the connection ends", () => {
     const { askMany, requests, states } = setup()
     askMany(maxRequests)
     requests.close()

@@ -45,12 +45,12 @@ const config = (environment: Record<string, string> = {}, inheritEnv = false) =>
 const environment = (declared: Record<string, string>, host: StdioCommand.Host, inheritEnv = false) =>
   StdioCommand.environment(config(declared, inheritEnv), host, { run: "run-1", child: "7" })
 
-describe("environment", () => {
-  it("a secret of the host stays there when the config declares no environment", () => {
+describe("the environment of a process", () => {
+  it("has no secret of the host when the config declares no environment", () => {
     assert.deepStrictEqual(environment({}, posix), passedOn)
   })
 
-  it("a secret of the host stays there when the config declares an environment", () => {
+  it("has no secret of the host when the config declares an environment", () => {
     assert.deepStrictEqual(environment({ API_KEY: "mine", HOME: "/srv" }, posix), {
       ...passedOn,
       HOME: "/srv",
@@ -58,7 +58,7 @@ describe("environment", () => {
     })
   })
 
-  it("everything is passed on if the config says so", () => {
+  it("has every variable of the host if the config says so", () => {
     const { UNSET: _, ...all } = posix.env
     assert.deepStrictEqual(environment({ API_KEY: "mine" }, posix, true), {
       ...all,
@@ -68,7 +68,7 @@ describe("environment", () => {
     })
   })
 
-  it("no other variable of the host gets through, whatever its name", () =>
+  it("has no other variable of the host, whatever its name", () =>
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.string()), fc.boolean(), (env, declares) => {
         const child = environment(declares ? { A: "1" } : {}, { platform: "linux", env })
@@ -81,14 +81,14 @@ describe("environment", () => {
       })
     ))
 
-  it("never passes on an exported shell function", () => {
+  it("never has an exported shell function", () => {
     const env = { "BASH_FUNC_curl%%": "() {  evil\n}", PATH: "() { :; }; evil", HOME: "/home/ada" }
     const expected = { HOME: "/home/ada", MCP_SUPERVISOR_RUN: "run-1", MCP_SUPERVISOR_CHILD: "7" }
     assert.deepStrictEqual(environment({}, { platform: "linux", env }), expected)
     assert.deepStrictEqual(environment({}, { platform: "linux", env }, true), expected)
   })
 
-  it("never passes on what controls the supervisor, or its configuration; what is declared, it does", () => {
+  it("has variables that configure the supervisor only if the config declares them", () => {
     const env = { MCP_SUPERVISOR_TOKEN: "s3cret", MCP_SUPERVISOR_CONFIG_CONTENT: "s3cret", OTHER: "1" }
     const expected = { OTHER: "1", MCP_SUPERVISOR_RUN: "run-1", MCP_SUPERVISOR_CHILD: "7" }
     assert.deepStrictEqual(environment({}, { platform: "linux", env }, true), expected)
@@ -98,13 +98,13 @@ describe("environment", () => {
     assert.strictEqual(declared.MCP_SUPERVISOR_TOKEN, "mine")
   })
 
-  it("passes a declared value on as it is", () => {
+  it("has declared values unchanged", () => {
     assert.strictEqual(environment({ CALLBACK: "() => 1", __proto__x: "" }, posix).CALLBACK, "() => 1")
     const odd = environment(JSON.parse('{"__proto__":"a"}') as Record<string, string>, posix)
     assert.include(Object.keys(odd), "__proto__")
   })
 
-  it("keeps the tag of the run, whatever the host and the config say", () => {
+  it("has the tag of the run, whatever the host and the config set", () => {
     const host = { ...posix, env: { MCP_SUPERVISOR_RUN: "outer" } }
     assert.deepStrictEqual(environment({ MCP_SUPERVISOR_RUN: "forged" }, host, true), {
       MCP_SUPERVISOR_RUN: "run-1",
@@ -112,13 +112,13 @@ describe("environment", () => {
     })
   })
 
-  it("the PATH of the login shell replaces the ambient one", () => {
+  it("has the PATH of the login shell instead of the host's", () => {
     assert.strictEqual(environment({}, { ...posix, path: "/opt/homebrew/bin" }).PATH, "/opt/homebrew/bin")
     assert.strictEqual(environment({}, { ...posix, path: "/opt/homebrew/bin" }, true).PATH, "/opt/homebrew/bin")
     assert.strictEqual(environment({}, { platform: "darwin", env: {}, path: "/opt/bin" }).PATH, "/opt/bin")
   })
 
-  it("a declared PATH wins over the login shell's", () => {
+  it("has a declared PATH instead of the login shell's", () => {
     assert.strictEqual(environment({ PATH: "/mine" }, { ...posix, path: "/opt/homebrew/bin" }).PATH, "/mine")
   })
 
@@ -135,7 +135,7 @@ describe("environment", () => {
     }
   }
 
-  it("on Windows names are compared without case, and a secret stays in the host", () => {
+  it("on Windows, compares names without case and has no secret of the host", () => {
     const { GITHUB_TOKEN: _, ...expected } = windows.env
     assert.deepStrictEqual(environment({}, windows), {
       ...expected,
@@ -145,7 +145,7 @@ describe("environment", () => {
     assert.notInclude(Object.values(environment({ A: "1" }, windows)), canary)
   })
 
-  it("on Windows a declared variable replaces one that differs only in case", () => {
+  it("on Windows, replaces a variable by a declared one that differs only in case", () => {
     const child = environment({ PATH: "C:\\mine", systemroot: "D:\\" }, windows)
     assert.strictEqual(child.PATH, "C:\\mine")
     assert.strictEqual(child.systemroot, "D:\\")
@@ -154,7 +154,7 @@ describe("environment", () => {
     assert.notProperty(environment({ mcp_supervisor_run: "forged" }, windows), "mcp_supervisor_run")
   })
 
-  it("elsewhere names that differ in case are different variables", () => {
+  it("elsewhere, distinguishes names that differ in case", () => {
     const child = environment({ Path: "/mine" }, posix)
     assert.strictEqual(child.PATH, "/usr/bin")
     assert.strictEqual(child.Path, "/mine")
@@ -173,7 +173,7 @@ describe("searchedPath", () => {
 const platforms = ["aix", "android", "darwin", "freebsd", "linux", "openbsd", "sunos", "win32"] as const
 
 describe("spawnOptions", () => {
-  it("no spawn is detached on Windows and every one hides its window", () => {
+  it("detach no process on Windows and hide every window", () => {
     for (const platform of platforms) {
       assert.deepStrictEqual(StdioCommand.spawnOptions(platform), {
         detached: platform !== "win32",
@@ -184,7 +184,7 @@ describe("spawnOptions", () => {
     }
   })
 
-  it("whatever in src/ starts a process hides its window", () => {
+  it("hide the window wherever src/ starts a process", () => {
     const root = fileURLToPath(new URL("../../src/", import.meta.url))
     const careless = readdirSync(root, { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".ts"))
@@ -198,7 +198,7 @@ describe("spawnOptions", () => {
 })
 
 describe("killTree", () => {
-  it("ends the tree with taskkill and without a shell on Windows, with signals elsewhere", () => {
+  it("uses taskkill without a shell on Windows, and signals elsewhere", () => {
     for (const platform of platforms) {
       assert.deepStrictEqual(
         StdioCommand.killTree(platform, 4711),
@@ -228,7 +228,7 @@ describe("spawnReason", () => {
     assert.strictEqual(StdioCommand.spawnReason(code), reason)
   })
 
-  it("tells a missing directory from a missing command", () => {
+  it("distinguishes a missing directory from a missing command", () => {
     const directoryExists = false
     assert.strictEqual(StdioCommand.spawnReason("ENOENT", { directoryExists }), "bad_directory")
     assert.strictEqual(StdioCommand.spawnReason("ENOTDIR", { directoryExists }), "bad_directory")
@@ -322,22 +322,22 @@ describe("cross-spawn on Windows (unit-tested, best effort)", () => {
     return { line, args: readArguments(read).slice(1) }
   }
 
-  it("a bare npx is found as .cmd shim and gets its arguments unchanged", () => {
+  it("finds a bare npx as a .cmd shim, which receives its arguments unchanged", () => {
     assert.deepStrictEqual(throughCmd("npx", nasty, 1).args, nasty)
   })
 
-  it("nothing in the arguments of a .cmd shim is left for cmd.exe to read", () => {
+  it("escapes everything in the arguments of a .cmd shim that cmd.exe would interpret", () => {
     const { line } = throughCmd("npx", nasty, 1)
     const args = line.slice(line.indexOf(" ") + 1).replace(/ (?=\^")/g, "")
     assert.deepStrictEqual(args.replace(/\^./gs, "").match(special), null)
   })
 
-  it("a shim of a package is read twice, and escaped twice", () => {
+  it("escapes the arguments of a package's shim twice, because cmd.exe reads them twice", () => {
     const shim = join(directory, "node_modules/.bin/server.CMD")
     assert.deepStrictEqual(throughCmd(shim, nasty, 2).args, nasty)
   })
 
-  it("an .exe is started directly, its arguments are not touched", () => {
+  it("starts an .exe directly with unchanged arguments", () => {
     for (const command of ["uvx", join(directory, "uvx.EXE")]) {
       const parsed = parse(command, nasty, { env: env() })
       assert.strictEqual(parsed.command, command)
@@ -346,7 +346,7 @@ describe("cross-spawn on Windows (unit-tested, best effort)", () => {
     }
   })
 
-  it("any arguments come through a .cmd shim, but for several backslashes before a quote or the end", () => {
+  it("passes any arguments through a .cmd shim, except several backslashes before a quote or the end", () => {
     // cross-spawn 7.0.6 doubles only the last of them
     const arg = fc.string({ unit: fc.constantFrom(..."ab \\\"&%^!|<>()=;,'é") }).filter((arg) => !/\\\\("|$)/.test(arg))
     fc.assert(fc.property(fc.array(arg), (args) => assert.deepStrictEqual(throughCmd("npx", args, 1).args, args)))

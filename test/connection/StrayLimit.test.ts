@@ -17,11 +17,11 @@ describe("StrayLimit", () => {
     assert.isBelow(exceededAfter(1_000_000, 100, 0.01)!, 200_000)
   })
 
-  it("counts long lines as many", () => {
+  it("counts a long line as several lines", () => {
     assert.isBelow(exceededAfter(1000, 1_000_000, 0)!, 110)
   })
 
-  it("is not reached by a server that writes a lot at once or a little for ever", () => {
+  it("is not exceeded by a server that writes much at once or little for ever", () => {
     assert.isUndefined(exceededAfter(StrayLimit.maxStrayLines, 100, 0))
     assert.isUndefined(exceededAfter(2_000_000, 200, 1))
   })

@@ -18,7 +18,7 @@ const system = (...looks: ReadonlyArray<ReadonlyArray<Row>>) => {
 }
 
 describe("StrayProcesses", () => {
-  it.effect("looks once for all servers that end together, and leaves most of the time to everything else", () =>
+  it.effect("scans the processes once for all servers that end together, with pauses between scans", () =>
     Effect.gen(function* () {
       const { asked, strays } = system([stray(30, "a", "1")], [stray(31, "a", "2"), stray(32, "b", "9")])
       const find = (run: string, child: string) => Effect.fork(strays.find({ run, child }, 20))
@@ -36,7 +36,7 @@ describe("StrayProcesses", () => {
     })
   )
 
-  it.effect("finds nothing where environments cannot be seen", () =>
+  it.effect("finds nothing if environments of processes cannot be read", () =>
     Effect.gen(function* () {
       const strays = StrayProcesses.make(() => Effect.fail(new CannotLook({ isPassing: false })))
       const finding = yield* Effect.fork(strays.find({ run: "a", child: "1" }, 20))
@@ -45,7 +45,7 @@ describe("StrayProcesses", () => {
     })
   )
 
-  it.effect("tells each that waits for a look that failed, for whatever reason, and looks again", () =>
+  it.effect("fails every waiting caller when a scan fails, and scans again for the next", () =>
     Effect.gen(function* () {
       const looks = [
         Effect.fail(new CannotLook({ isPassing: true })),

@@ -10,22 +10,22 @@ const failing = (file: string, code: string) => (name: string) =>
 const read = (read: (file: string) => Promise<string>) =>
   certificates({ server: "it", caFile: "own", extraFile: "extra", read })
 
-describe("certificates", () => {
-  it.effect("are those that Node.js trusts and those of both files", () =>
+describe("the trusted certificates", () => {
+  it.effect("are those of Node.js and of both files", () =>
     Effect.gen(function* () {
       const all = yield* read((file) => Promise.resolve(`in ${file}`))
       assert.deepStrictEqual(all.slice(rootCertificates.length), ["in own", "in extra"])
     })
   )
 
-  it.effect("of an extra file that is not there are left out", () =>
+  it.effect("do without an extra file that is missing", () =>
     Effect.gen(function* () {
       const all = yield* read(failing("extra", "ENOENT"))
       assert.deepStrictEqual(all.slice(rootCertificates.length), ["in own"])
     })
   )
 
-  it.effect("of a file that the config names and that is not there are a failure", () =>
+  it.effect("cannot be read if a file that the config names is missing", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(read(failing("own", "ENOENT")))
       assert.include(error, { code: "ENOENT", permanent: true })
@@ -34,7 +34,7 @@ describe("certificates", () => {
 
   for (const file of ["own", "extra"]) {
     for (const code of ["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]) {
-      it.effect(`are waited for in a shortage on our side: ${code}, ${file}`, () =>
+      it.effect(`fail with a transient error in a shortage on our side: ${code}, ${file}`, () =>
         Effect.gen(function* () {
           const error = yield* Effect.flip(read(failing(file, code)))
           assert.include(error, { code, permanent: false })

@@ -19,7 +19,7 @@ const failures: ReadonlyArray<ConnectionError> = [
   new RegistrationRequired({ server, detail: "register at https://host.example/?key=canary" })
 ]
 
-describe("the words of those who bring credentials", () => {
+describe("the texts of an error of a credentials provider", () => {
   for (const failure of failures) {
     it(`hold no secret: ${failure._tag}`, () => {
       const clean = CredentialFailure.scrubbed(scrub)(failure)
@@ -28,7 +28,7 @@ describe("the words of those who bring credentials", () => {
       assert.notInclude(JSON.stringify(clean), "canary")
     })
 
-    it(`hold none when a request is denied: ${failure._tag}`, () => {
+    it(`hold no secret when a request is denied: ${failure._tag}`, () => {
       const told: Array<Refused> = []
       const request = {
         method: "POST" as const,
@@ -63,7 +63,7 @@ describe("the words of those who bring credentials", () => {
     })
   }
 
-  it("are left alone where they are not theirs", () => {
+  it("are unchanged in errors from elsewhere and without secrets", () => {
     const closed = new ConnectionClosed({ server, detail: "over" })
     assert.strictEqual(CredentialFailure.scrubbed(scrub)(closed), closed)
     const plain = new AuthRequired({ server, reason: "because", login: true })

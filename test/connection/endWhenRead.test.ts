@@ -3,7 +3,7 @@ import { createRequire } from "node:module"
 import { assert, describe, it } from "@effect/vitest"
 
 describe("endWhenRead", () => {
-  it("is removed with undici 8, which needs it no more (nodejs/undici#5360)", () => {
+  it("is removed with undici 8, which no longer needs it (nodejs/undici#5360)", () => {
     const file = createRequire(import.meta.url).resolve("undici/package.json")
     const { version } = JSON.parse(readFileSync(file, "utf8")) as { readonly version: string }
     assert.isBelow(

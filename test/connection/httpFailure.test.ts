@@ -15,8 +15,8 @@ const detailOf = (status: number, headers: Record<string, string>, body: string)
   assertTag(refused(status, headers, body), "HttpFailed").detail
 const askedFor = (challenge: string) => assertTag(refused(401, { "www-authenticate": challenge }), "AuthRequired")
 
-describe("a refusal", () => {
-  it("keeps the words of the server, from wherever it put them, without secrets and pages", () => {
+describe("the error of an HTTP status", () => {
+  it("keeps the server's error text from the body, without secrets and HTML pages", () => {
     assert.strictEqual(detailOf(500, {}, '{"error":{"message":"secret is  wrong"}}'), "*** is wrong")
     assert.strictEqual(detailOf(500, {}, '{"error":"invalid_token"}'), "invalid_token")
     assert.strictEqual(detailOf(500, {}, " plain words\n"), "plain words")
@@ -27,7 +27,7 @@ describe("a refusal", () => {
     assert.strictEqual(detailOf(302, { location: "https://else/?token=secret" }, ""), "it points to https://else/")
   })
 
-  it("reads challenges in every spelling", () => {
+  it("parses challenges in every spelling", () => {
     const scopeOf = (header: string) => askedFor(header).scope
     assert.strictEqual(scopeOf('Bearer realm="x", scope="a b", error="y"'), "a b")
     assert.strictEqual(scopeOf("bearer SCOPE=a"), "a")
@@ -37,12 +37,12 @@ describe("a refusal", () => {
     assert.strictEqual(refused(403)._tag, "HttpFailed")
   })
 
-  it("tells a forgotten session from an unknown address", () => {
+  it("distinguishes a lost session from an unknown address", () => {
     assert.strictEqual(refused(404, {}, "", true)._tag, "SessionLost")
     assert.strictEqual(refused(404)._tag, "HttpFailed")
   })
 
-  it("reads how long to wait, as seconds or as a date", () => {
+  it("parses Retry-After as seconds or as a date", () => {
     assert.strictEqual(retryAfter("120"), 120_000)
     assert.strictEqual(retryAfter("Thu, 01 Jan 1970 00:00:00 GMT"), 0)
     assert.isAbove(retryAfter("Fri, 01 Jan 2100 00:00:00 GMT")!, 0)
@@ -52,13 +52,13 @@ describe("a refusal", () => {
 })
 
 describe("a network error", () => {
-  it("has the system's name for it, wherever it is hidden", () => {
+  it("has the system's error code, however deep it is nested", () => {
     const hidden = new TypeError("fetch failed", { cause: Object.assign(new Error("no"), { code: "ENOTFOUND" }) })
     const error = assertTag(networkError(context, hidden), "NetworkFailed")
     assert.deepStrictEqual([error.code, error.permanent], ["ENOTFOUND", false])
   })
 
-  it("is permanent where asking again cannot help", () => {
+  it("is permanent if a retry cannot help", () => {
     const codes = [
       "DEPTH_ZERO_SELF_SIGNED_CERT",
       "CERT_HAS_EXPIRED",
@@ -76,11 +76,11 @@ describe("a network error", () => {
   })
 })
 
-describe("the headers of the modern era", () => {
+describe("the headers of a modern request", () => {
   const message = (method: string, params: object) => ({ jsonrpc: "2.0" as const, id: 1, method, params })
   const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" }
 
-  it("repeat method and name, and only there", () => {
+  it("repeat method and name, in the modern era only", () => {
     assert.deepStrictEqual(modernHeaders(message("tools/call", { name: "echo", _meta })), {
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": "tools/call",
@@ -92,7 +92,7 @@ describe("the headers of the modern era", () => {
     assert.isUndefined(modernHeaders(message("constructor", { name: "x", _meta }))!["mcp-name"])
   })
 
-  it("encode what a header cannot hold", () => {
+  it("encode values that a header cannot hold", () => {
     const nameOf = (uri: string) => modernHeaders(message("resources/read", { uri, _meta }))!["mcp-name"]
     assert.strictEqual(nameOf("file:///a b.txt"), "file:///a b.txt")
     for (const uri of ["größe", " padded", "", "line\nbreak", "=?base64?eA==?="]) {

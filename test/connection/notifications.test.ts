@@ -8,7 +8,7 @@ describe("a notification", () => {
   it.each([
     ["notifications/resources/updated", "uri"],
     ["notifications/elicitation/complete", "elicitationId"]
-  ])("%s is about something of at most 8,192 characters", (method, field) => {
+  ])("%s names something of at most 8,192 characters", (method, field) => {
     const short = notificationOf(message(method, { [field]: "x".repeat(8_192) }))!
     assert.notStrictEqual(short._tag, "Dropped")
     const dropped = [1, 2].map((index) => notificationOf(message(method, { [field]: "x".repeat(8_192 + index) }))!)
@@ -25,13 +25,13 @@ describe("a log line", () => {
   const scrubbers = { scrub: Secrets.scrub(secrets), scrubBeginning: Secrets.scrubBeginning(secrets) }
   const textOf = (data: unknown): string => logLineOf(message("notifications/message", { data }), scrubbers, 0)!.text
 
-  it("is the data as it was sent where it is small, without secrets", () => {
+  it("is the data as it was sent if it is small, without secrets", () => {
     assert.strictEqual(textOf("a secret-1234"), "a [redacted]")
     assert.strictEqual(textOf({ a: [1, null, "secret-1234"] }), '{"a":[1,null,"[redacted]"]}')
     assert.strictEqual(textOf(undefined), "")
   })
 
-  it("shows 8 KiB of large data, and looks at little more", () => {
+  it("shows 8 KiB of large data, and reads little more", () => {
     let looked = 0
     const counted = {
       get k() {
@@ -49,7 +49,7 @@ describe("a log line", () => {
     assert.notMatch(textOf({ a: "secret-1234".repeat(100_000) }), /sec|1234/)
   })
 
-  it("shows data that is nested deep as far as can be seen", () => {
+  it("shows deeply nested data up to the limit", () => {
     let deep: unknown = 1
     for (let level = 0; level < 100_000; level++) deep = [deep]
     assert.include(textOf(deep), "…")

@@ -10,18 +10,18 @@ import * as Secrets from "../../src/domain/Secrets.js"
 const server = "a"
 const limited = new Errors.HttpFailed({ server, status: 429, retryAfter: 7000 })
 
-describe("what a lost message means", () => {
+describe("the error of a request whose message was lost", () => {
   for (const [stage, tag] of [
     // the server may have been busy with others, but nobody asked it for this one: it can be sent again
     ["unsent", "NotSent"],
     ["refused", "RateLimited"],
     ["sent", "OutcomeUnknown"]
   ] as const) {
-    it(`${tag} when a 429 came and it was ${stage}`, () =>
+    it(`is ${tag} after a 429 when the message was ${stage}`, () =>
       assert.strictEqual(requestFailure(server, new WireFailure(limited, stage))._tag, tag))
   }
 
-  it("keeps how long the server wants to be left alone", () =>
+  it("keeps the server's Retry-After", () =>
     assert.deepInclude(requestFailure(server, new WireFailure(limited, "refused")), { retryAfter: 7000 }))
 })
 
@@ -32,11 +32,11 @@ const issuesOf = (exit: Exit.Exit<unknown, Errors.InvalidResult>) => {
   return assert.fail("the result is valid")
 }
 
-describe("a result that is not valid", () => {
+describe("an invalid result", () => {
   const text = { type: "text", text: "a" }
   const bad = { type: 1 }
 
-  it("is told in at most 20 issues, with the place of the first one", () => {
+  it("is described by at most 20 issues, with the place of the first one", () => {
     const issues = issuesOf(callResult(server, { content: [...times(9_000, text), ...times(1_000, bad)] }))
     assert.lengthOf(issues, 20)
     assert.deepStrictEqual(issues[0], { path: ["content", 9_000, "type"], expected: "a string", found: "a number" })
@@ -47,7 +47,7 @@ describe("a result that is not valid", () => {
     assert.deepStrictEqual(told[0], ["completion", "values", 50])
   })
 
-  it("is told with all its issues where they are few", () => {
+  it("is described by all its issues if they are few", () => {
     const issues = issuesOf(callResult(server, { content: [text, bad, text, bad], isError: "no" }))
     assert.deepStrictEqual(
       issues.map(({ path }) => path),
@@ -57,7 +57,7 @@ describe("a result that is not valid", () => {
     assert.deepStrictEqual(issuesOf(callResult(server, { content: 5 }))[0]!.path, ["content"])
   })
 
-  it("has more than 10,000 entries, whatever they are", () => {
+  it("is every result of more than 10,000 entries", () => {
     const tooMany = (path: ReadonlyArray<string>): ReadonlyArray<unknown> => [
       { path, expected: "at most 10000 entries", found: "more" }
     ]
@@ -81,17 +81,17 @@ describe("a result that is not valid", () => {
   })
 })
 
-describe("an error that a server answers with", () => {
+describe("an error response of a server", () => {
   const secrets = Secrets.make([Redacted.make("secret-1234")])
   const scrubbers = { scrub: Secrets.scrub(secrets), scrubBeginning: Secrets.scrubBeginning(secrets) }
   const of = (error: unknown) => protocolError(server, error, scrubbers)
 
-  it("is as it was sent where it is small, without secrets", () => {
+  it("is passed on as it was sent if it is small, without secrets", () => {
     const error = of({ code: -32000, message: "no secret-1234", data: { a: ["secret-1234", 1, null] } })
     assert.deepInclude(error, { code: -32000, message: "no [redacted]", data: { a: ["[redacted]", 1, null] } })
   })
 
-  it("has a message of at most 8 KiB, which says how long it was", () => {
+  it("has a message of at most 8 KiB that gives the original length", () => {
     const { message } = of({ code: 1, message: "x".repeat(1_000_000) })
     assert.isAtMost(message.length, 8 * 1024 + 50)
     assert.match(message, /^x{8000,}… \(1000000 characters in all\)$/)
@@ -106,7 +106,7 @@ describe("an error that a server answers with", () => {
     ["a long text", { text: "x".repeat(5_000_000) }],
     ["long keys", Object.fromEntries(times(100, 0).map((_, index) => [`${"k".repeat(50_000)}${index}`, 1]))],
     ["many lists", times(3_000, times(3_000, 1))]
-  ])("has data of at most 64 KiB, and says what is left out: %s", (_, data) => {
+  ])("has data of at most 64 KiB with a mark where it was cut: %s", (_, data) => {
     const text = JSON.stringify(of({ code: 1, message: "m", data }).data)
     assert.isAtMost(text.length, 2 * 64 * 1024)
     assert.include(text, "…")

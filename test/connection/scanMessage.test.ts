@@ -55,8 +55,8 @@ const envelopeOf = ({ id, method }: { readonly [key: string]: unknown }) => ({
   method: method === undefined ? undefined : String(method)
 })
 
-describe("a look at a message", () => {
-  it("counts its values and keys", () => {
+describe("scanMessage", () => {
+  it("counts values and keys", () => {
     assert.strictEqual(scan("[[],[]]").values, 3)
     assert.strictEqual(scan("[ [ ] , { } ]").values, 3)
     assert.strictEqual(scan('{"a":{"b":1}}').values, 5)
@@ -77,7 +77,7 @@ describe("a look at a message", () => {
     assert.strictEqual(values, 1001)
   })
 
-  it("finds the id and the method, wherever they are and however they are written", () => {
+  it("finds id and method, wherever they stand and however they are escaped", () => {
     fc.assert(
       fc.property(shuffled, space, fc.boolean(), (each, indent, isEscaped) => {
         const text = JSON.stringify(each, undefined, indent)
@@ -88,7 +88,7 @@ describe("a look at a message", () => {
     )
   })
 
-  it("finds those of all messages of a batch", () => {
+  it("finds id and method of all messages of a batch", () => {
     fc.assert(
       fc.property(fc.array(shuffled, { minLength: 1, maxLength: 5 }), space, (batch, indent) => {
         const text = JSON.stringify(batch, undefined, indent)
@@ -99,7 +99,7 @@ describe("a look at a message", () => {
     assert.strictEqual(scan(`[${"{},".repeat(1000)}{}]`).envelopes.length, 64)
   })
 
-  it("takes for an answer what has the id of a request and no method", () => {
+  it("recognises the response to a pending request by its id and the missing method", () => {
     const awaits = (text: string) => scan(text, [5, "call-1"]).isAwaited
     assert.isTrue(awaits('{"result":{"id":7,"method":"x"},"id":5}'))
     assert.isTrue(awaits('{"id" : "call-1"}'))
@@ -113,7 +113,7 @@ describe("a look at a message", () => {
     assert.isFalse(awaits('[{"id":5,"method":"x"},[{"id":5}]]'))
   })
 
-  it("comes to an end whatever the bytes are", () => {
+  it("ends for all bytes", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('"', "\\", "{", "}", "[", "]", ":", ",", "id", "5", " ")), (parts) => {
         scan(parts.join(""))

@@ -32,8 +32,8 @@ const setupFor = async (method: string, ids: ReadonlyArray<string | number>) => 
   return { hear, warnings, transport, last: () => last }
 }
 
-describe("what the SDK gets to see", () => {
-  it("is no answer whose id is of another type than that of the request", async () => {
+describe("the messages that reach the SDK", () => {
+  it("include no response whose id has another type than the id of the request", async () => {
     const { hear } = await setup(0, 5, "listen:1")
     for (const id of ["5", "0", "", " 5", "5.0", null, undefined, [5], true, "listen:2", 6]) {
       assert.deepStrictEqual(await hear({ id, result: {} }), [], JSON.stringify(id))
@@ -45,7 +45,7 @@ describe("what the SDK gets to see", () => {
     assert.deepStrictEqual(await hear({ id: 5, result: {} }), [])
   })
 
-  it("is no progress whose token is of another type than the id of the request", async () => {
+  it("include no progress whose token has another type than the id of the request", async () => {
     const { hear } = await setup(5)
     const progress = (progressToken: unknown) => ({
       method: "notifications/progress",
@@ -56,7 +56,7 @@ describe("what the SDK gets to see", () => {
     assert.deepStrictEqual(await hear(progress(5)), [{ progressToken: 5, progress: 1 }])
   })
 
-  it("is a malformed answer instead of one with neither a result nor an error", () => {
+  it("include a response with neither result nor error as a malformed response", () => {
     const text = (id: unknown, rest = {}) => JSON.stringify({ jsonrpc: "2.0", id, ...rest })
     for (const id of [5, "call-1"]) assert.strictEqual(parseMessages(text(id)).length, 1)
     for (const id of [null, undefined, {}]) assert.deepStrictEqual(parseMessages(text(id)), [])
@@ -64,7 +64,7 @@ describe("what the SDK gets to see", () => {
   })
 })
 
-describe("an introduction", () => {
+describe("the initialize result", () => {
   const introduce = async (method: string, result: object) => {
     const { hear, last, warnings } = await setupFor(method, [1])
     await hear({ id: 1, result })
@@ -72,14 +72,14 @@ describe("an introduction", () => {
   }
 
   for (const method of ["initialize", "server/discover"]) {
-    it(`of ordinary length is passed on as it is: ${method}`, async () => {
+    it(`is passed on unchanged if it has an ordinary length: ${method}`, async () => {
       const whole = { instructions: "do", serverInfo: { name: "it", icons: [{ src: "x".repeat(100_000) }] } }
       const { result, warnings } = await introduce(method, whole)
       assert.deepStrictEqual(result, whole)
       assert.deepStrictEqual(warnings, [])
     })
 
-    it(`has its instructions cut, and that is told: ${method}`, async () => {
+    it(`has its instructions cut, with a warning: ${method}`, async () => {
       const serverInfo = { name: "it", version: "1" }
       const { result, warnings } = await introduce(method, { instructions: "i".repeat(20_000_000), serverInfo })
       assert.deepStrictEqual(result?.serverInfo, serverInfo)
@@ -87,7 +87,7 @@ describe("an introduction", () => {
       assert.match(warnings.join(), /instructions.*20000000.*65536/)
     })
 
-    it(`is malformed if it is long elsewhere: ${method}`, async () => {
+    it(`is rejected if another part is too long: ${method}`, async () => {
       for (const result of [
         { serverInfo: { name: "n".repeat(300_000) } },
         { capabilities: { experimental: Array.from({ length: 100_000 }, () => ({})) } }
@@ -105,7 +105,7 @@ describe("the weight of a list", () => {
     return SdkTransport.weightOf(last()?.result)
   }
 
-  it("counts bytes, and what each value and key takes in memory", async () => {
+  it("counts bytes and the memory of each value and key", async () => {
     const empty = await weigh("tools/list", { tools: [] })
     assert.isBelow(empty, 1000)
     const text = await weigh("tools/list", { tools: ["x".repeat(1_000_000)] })
@@ -114,13 +114,13 @@ describe("the weight of a list", () => {
     assert.approximately(dense - empty, 10_000 * (3 + 32), 200)
   })
 
-  it("is not looked for elsewhere", async () => {
+  it("is not computed for other results", async () => {
     assert.strictEqual(await weigh("tools/call", { content: [] }), 0)
   })
 })
 
-describe("an answer that is waited for", () => {
-  it("is one to a request that was sent and has none", async () => {
+describe("a pending response", () => {
+  it("belongs to a request that was sent and not yet answered", async () => {
     const { hear, transport } = await setup(1)
     assert.isTrue(transport.awaits(1))
     assert.isFalse(transport.awaits("1"))

@@ -10,8 +10,8 @@ const slow = (journal: Array<string>, name: string) =>
     )
   )
 
-describe("Scopes", () => {
-  it.effect("end together, in the time of one", () =>
+describe("forked scopes", () => {
+  it.effect("close concurrently with their parent, before its own finalizers", () =>
     Effect.gen(function* () {
       const scopes = SharedScopes.make()
       const parent = yield* Scope.make()
@@ -30,7 +30,7 @@ describe("Scopes", () => {
     })
   )
 
-  it.effect("one that ends before its time takes nobody along, and is not ended twice", () =>
+  it.effect("close alone when closed early, and only once", () =>
     Effect.gen(function* () {
       const scopes = SharedScopes.make()
       const parent = yield* Scope.make()

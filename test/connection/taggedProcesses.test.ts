@@ -15,38 +15,38 @@ const self = row(10, 9)
 /** No group is known to have been started by a supervisor. */
 const none = new Map<string, ReadonlySet<number>>()
 
-describe("targets", () => {
-  it("takes a group whose leader carries the tag as a whole", () => {
+describe("the processes that a cleanup ends", () => {
+  it("include the whole group of a leader with the tag", () => {
     assert.deepStrictEqual(targets([self, row(20, 20, "a"), row(21, 20, "a"), row(22, 20)], 10, none), {
       groups: [20],
       singles: []
     })
   })
 
-  it("takes single processes out of a group whose leader does not, or is gone", () => {
+  it("include single processes of a group whose leader has no tag or has exited", () => {
     assert.deepStrictEqual(targets([self, row(20, 20), row(21, 20, "a"), row(31, 30, "a")], 10, none), {
       groups: [],
       singles: [21, 31]
     })
   })
 
-  it("never takes ourselves, nor our group, nor the first of all processes", () => {
+  it("never include this process, its group or process 1", () => {
     assert.deepStrictEqual(targets([row(1, 1, "a"), row(9, 9, "a"), row(10, 9, "a"), row(11, 9, "a")], 10, none), {
       groups: [],
       singles: [9, 11]
     })
   })
 
-  it("takes no group if ours is not known", () => {
+  it("include no group if our own group is unknown", () => {
     assert.deepStrictEqual(targets([row(20, 20, "a"), row(21, 20, "a")], 10, none), { groups: [], singles: [20, 21] })
   })
 
-  it("spares a supervisor with a guard of its own, also in the group of a process that is ended", () => {
+  it("exclude a supervisor with its own guard, also in the group of a process that is ended", () => {
     const rows = [self, row(20, 20, "a"), row(21, 20, "a"), guard(30, 21), row(40, 40, "a"), guard(50, 40)]
     assert.deepStrictEqual(targets(rows, 10, none), { groups: [], singles: [20] })
   })
 
-  it("takes a server that is itself a supervisor, with its group, and spares one that left it", () => {
+  it("include a server that is itself a supervisor, with its group, and exclude one that left the group", () => {
     const known = new Map([
       ["a", new Set([20, 60])],
       ["b", new Set([40])]
@@ -68,20 +68,20 @@ describe("targets", () => {
     assert.deepStrictEqual(targets(rows, 10, known), { groups: [20, 60], singles: [] })
   })
 
-  it("never takes our own group, also if a supervisor started it", () => {
+  it("never include our own group, also if a supervisor started it", () => {
     assert.deepStrictEqual(targets([row(9, 9, "a"), row(10, 9, "a")], 10, new Map([["a", new Set([9])]])), {
       groups: [],
       singles: [9]
     })
   })
 
-  it("takes nobody without a tag", () => {
+  it("include no process without the tag", () => {
     assert.deepStrictEqual(targets([self, row(20, 20), row(21, 20)], 10, none), { groups: [], singles: [] })
   })
 })
 
 describe("straysOf", () => {
-  it("takes the processes of one server outside of its group, and no supervisor", () => {
+  it("finds the processes of one server outside of its group, and no supervisor", () => {
     const rows = [
       self,
       row(20, 20, "a", "1"),
@@ -113,7 +113,7 @@ describe("parsePs", () => {
     "  203   200 node new.js MCP_SUPERVISOR_RUN=a"
   ].join("\n")
 
-  it("finds whole entries of the environment, and nothing on a command line", () => {
+  it("reads whole entries of the environment, and nothing from a command line", () => {
     assert.deepStrictEqual(parsePs(new Set(["a"]), plain, full), [
       row(1, 1),
       row(200, 200, "a", "7"),

@@ -21,7 +21,7 @@ const full = listings({
 })
 
 describe("a merged catalog", () => {
-  it("has what the servers list, in the order of servers and lists, and keeps schemas as they are", () => {
+  it("contains what the servers list, in the order of servers and lists, with unchanged schemas", () => {
     const { catalog, diagnostics } = Catalog.merger({ configured: ["files", "git"] })(
       [
         { server: "files", listings: full, tools: {} },
@@ -54,7 +54,7 @@ describe("a merged catalog", () => {
     assert.deepStrictEqual(Schema.decodeUnknownSync(Catalog.Catalog)(clone(catalog)), catalog)
   })
 
-  it("leaves out what filters hide, unless the agent's bring it back", () => {
+  it("omits what filters hide, unless the agent's filters show it", () => {
     const sources = [source("files", [tool("read"), tool("write")], { write: false }), source("git", [tool("log")])]
     const options = { configured: ["files", "git"], global: { "git_*": false } }
     assert.deepStrictEqual(names(Catalog.merger(options)(sources, 1).catalog), ["files_read"])
@@ -62,7 +62,7 @@ describe("a merged catalog", () => {
     assert.deepStrictEqual(names(Catalog.merger({ ...options, agent })(sources, 1).catalog), ["git_log"])
   })
 
-  it("tells of a server's own patterns that match nothing, once it lists tools", () => {
+  it("reports patterns of a server that match nothing, once it lists tools", () => {
     const merge = Catalog.merger({ configured: ["a"], global: { nothing: true } })
     const globs = { "x_*": false, "r*": true, y: false }
     assert.strictEqual(merge([source("a", [], globs)], 1).diagnostics.size, 0)
@@ -78,7 +78,7 @@ describe("a merged catalog", () => {
     assert.include(reported[0]!.message, '"x_*"')
   })
 
-  it("lists neither of two tools whose names collide, and tells both servers", () => {
+  it("lists neither of two tools whose names collide, and reports it for both servers", () => {
     // a real collision of 50 bits
     const one = source("s:", [tool("//:$+.!."), tool("fine")])
     const other = source("s.", [tool("==^!|:@.")])
@@ -100,7 +100,7 @@ describe("a merged catalog", () => {
     assert.strictEqual(merge([one, { ...other, tools: { "*": false } }], 2).catalog.tools.length, 2)
   })
 
-  it("tells one server of both tools that collide within it", () => {
+  it("reports two colliding tools of one server for that server", () => {
     const { catalog, diagnostics } = Catalog.merger({ configured: ["s"] })(
       [source("s", [tool("!%$!:+.."), tool("::||+#!.")])],
       1
@@ -109,12 +109,12 @@ describe("a merged catalog", () => {
     assert.strictEqual(diagnostics.get("s")!.length, 2)
   })
 
-  it("has a tool that is listed twice once", () => {
+  it("contains a tool that is listed twice once", () => {
     const merge = Catalog.merger({ configured: ["a"] })
     assert.deepStrictEqual(names(merge([source("a", [tool("x"), tool("x"), tool("y")])], 1).catalog), ["a_x", "a_y"])
   })
 
-  it("keeps the very same entries while lists stay the same, also in another merger", () => {
+  it("reuses entries while lists stay the same, also with a new merger", () => {
     const sources = [{ server: "files", listings: full, tools: {} }, source("git", [tool("log")])]
     const merge = Catalog.merger({ configured: ["files", "git"] })
     const before = merge(sources, 1).catalog
@@ -127,7 +127,7 @@ describe("a merged catalog", () => {
   })
 })
 
-describe("looking up", () => {
+describe("a lookup", () => {
   const { catalog } = Catalog.merger({ configured: ["a", "b"] })(
     [source("a", [tool("x"), tool("y")]), source("b", [tool("x")])],
     1
@@ -146,13 +146,13 @@ describe("looking up", () => {
   })
 })
 
-describe("what is retained", () => {
-  it("is everything where nothing differs", () => {
+describe("retaining", () => {
+  it("returns the old list if nothing differs", () => {
     assert.strictEqual(Catalog.retain(full, clone(full)), full)
     assert.strictEqual(Catalog.retain(full, full), full)
   })
 
-  it("is what is equal, wherever it stands now", () => {
+  it("reuses equal entries, wherever they moved", () => {
     const before = listings({ tools: [tool("a"), tool("b"), tool("c")], prompts: full.prompts })
     const after = listings({ tools: [tool("c"), tool("a", { title: "A" }), tool("d")], prompts: clone(full.prompts) })
     const retained = Catalog.retain(before, after)
@@ -162,7 +162,7 @@ describe("what is retained", () => {
     assert.strictEqual(retained.prompts, before.prompts)
   })
 
-  it("is nothing where nothing is equal: the new lists stay as they are", () => {
+  it("returns the new lists if nothing is equal", () => {
     assert.strictEqual(Catalog.retain(Catalog.noListings, full), full)
   })
 
@@ -181,7 +181,7 @@ describe("what is retained", () => {
     assert.strictEqual(Catalog.retain(listings({ tools: [tool("a", { extra: one })] }), after), after)
   })
 
-  it("takes no notice of the order of keys, and takes any depth", () => {
+  it("ignores the order of keys and accepts any depth", () => {
     const before = listings({ tools: [tool("a", { extra: { x: 1, y: 2 } })] })
     assert.strictEqual(Catalog.retain(before, listings({ tools: [tool("a", { extra: { y: 2, x: 1 } })] })), before)
     const deep = () => {
@@ -198,7 +198,7 @@ describe("changes", () => {
   const catalogOf = (...sources: ReadonlyArray<Catalog.Source>) =>
     Catalog.merger({ configured: ["a", "b"] })(sources, 1).catalog
 
-  it("are told by server and kind", () => {
+  it("are reported by server and kind", () => {
     const before = catalogOf(source("a", [tool("x")]), { server: "b", listings: full, tools: {} })
     const after = catalogOf(source("a", [tool("y")]))
     assert.deepStrictEqual(Catalog.changes(before, after), [
@@ -209,13 +209,13 @@ describe("changes", () => {
     ])
   })
 
-  it("of a definition name nothing", () => {
+  it("of a definition name no added and no removed entry", () => {
     const before = catalogOf(source("a", [tool("x")]))
     const after = catalogOf(source("a", [tool("x", { description: "new" })]))
     assert.deepStrictEqual(Catalog.changes(before, after), [{ server: "a", kind: "tools", added: [], removed: [] }])
   })
 
-  it("of a template are seen beside a resource of the same text", () => {
+  it("of a template are distinguished from a resource with the same text", () => {
     const resources = [{ uri: "u", name: "r" }]
     const before = catalogOf({
       server: "a",

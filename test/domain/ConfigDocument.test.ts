@@ -47,10 +47,10 @@ const document = {
   theme: "a key of the host's own"
 }
 
-describe("the document", () => {
-  it("has the schema that is published", () => assert.deepStrictEqual(ConfigDocument.jsonSchema(), published))
+describe("the schema of config files", () => {
+  it("is the published one", () => assert.deepStrictEqual(ConfigDocument.jsonSchema(), published))
 
-  it("accepts what people have, under each of the three keys", () => {
+  it("accepts common configs under each of the three keys", () => {
     for (const key of ["mcp", "mcpServers", "servers"]) {
       const { mcp, ...rest } = document
       const renamed = { ...rest, [key]: mcp }
@@ -72,7 +72,7 @@ describe("the document", () => {
     [{ url: "http://x", oauth: "yes" }],
     [{ type: "websocket", url: "http://x" }],
     [{}]
-  ])("lets an editor mark %j", (entry) => {
+  ])("rejects %j", (entry) => {
     assert.isFalse(validate({ mcp: { entry } }))
   })
 })

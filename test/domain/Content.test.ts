@@ -30,25 +30,25 @@ describe("formatContent", () => {
     assert.strictEqual(Content.formatContent([]), "")
   })
 
-  it("says how much was left out", () => {
+  it("states how much was left out", () => {
     const shown = Content.formatContent([{ type: "text", text: "x".repeat(100_001) }])
     assert.isAtMost(shown.length, 100_000)
     assert.match(shown, /x\n\[… \d+ more characters\]$/)
   })
 
-  it("puts together no more than it shows", () => {
+  it("joins no more text than it shows", () => {
     const megabyte = { type: "text", text: "x".repeat(1_000_000) }
     const shown = Content.formatContent(Array.from({ length: 600 }, () => megabyte))
     assert.match(shown, /\[… 600500\d+ more characters\]$|\[… 599\d+ more characters\]$|\[… 600\d+ more characters\]$/)
   })
 
-  it("cuts before a character that would be halved, with and without room for the notice", () => {
+  it("cuts before a surrogate pair, with and without room for the notice", () => {
     assert.strictEqual(Content.truncate("🔑🔑", 3), "🔑")
     assert.strictEqual(Content.truncate("🔑", Number.NaN), "")
     assert.strictEqual(Content.truncate("🔑".repeat(20), 30), `${"🔑".repeat(3)}\n[… 34 more characters]`)
   })
 
-  it("cuts nowhere else than where it must", () => {
+  it("cuts exactly at the limit otherwise", () => {
     const units = ["a", "\ud7ff", "\ud800", "\udbff", "\udc00", "\udfff", "\ue000"]
     for (const one of units) {
       for (const other of units) {
@@ -58,7 +58,7 @@ describe("formatContent", () => {
     }
   })
 
-  it("is the notice alone where there is room for nothing else", () => {
+  it("returns only the notice if there is no room for more", () => {
     const notice = "\n[… 100 more characters]"
     assert.strictEqual(Content.truncate("x".repeat(100), notice.length), notice)
   })

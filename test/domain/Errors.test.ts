@@ -6,7 +6,7 @@ import { runs } from "../laws/runs.js"
 const server = "files"
 const issue = { path: ["timeout"], expected: "a duration", found: "zero" }
 
-describe("messages", () => {
+describe("the messages of errors", () => {
   it.each([
     [new Errors.ServerNotFound({ server }), 'there is no server "files"; list the servers to see their names'],
     [new Errors.ServerNotFound({ server, nearest: "file" }), 'there is no server "files"; did you mean "file"?'],
@@ -182,7 +182,7 @@ describe("messages", () => {
 })
 
 describe("errors", () => {
-  it("survive the way through JSON", () =>
+  it("are equal after encoding to JSON and decoding", () =>
     fc.assert(
       fc.property(Arbitrary.make(Errors.CallError), (error) => {
         const wire = JSON.parse(JSON.stringify(Schema.encodeSync(Errors.CallError)(error)))
@@ -193,7 +193,7 @@ describe("errors", () => {
       runs(200)
     ))
 
-  it.effect("are told apart by their tag", () =>
+  it.effect("are distinguished by their tag", () =>
     Effect.gen(function* () {
       const call: Effect.Effect<string, Errors.CallError> = Effect.fail(new Errors.Overloaded({ server, queued: 3 }))
       const answer = yield* Effect.catchTag(call, "Overloaded", ({ queued }) => Effect.succeed(`${queued} wait`))
@@ -201,7 +201,7 @@ describe("errors", () => {
     })
   )
 
-  it("name the JSON-RPC codes they carry", () => {
+  it("name the JSON-RPC codes that they carry", () => {
     const of = (code: number) => new Errors.ProtocolError({ server, code, message: "" }).codeName
     assert.deepStrictEqual([-32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_021, -32_022, -1].map(of), [
       "ParseError",
@@ -253,7 +253,7 @@ describe("a failure", () => {
     assert.strictEqual(failure.errorTag, error._tag)
   })
 
-  it("has no details that its error does not have", () => {
+  it("has only details that its error has", () => {
     assert.hasAllKeys(Failure.fromError(new Errors.ProcessExited({ server, exitCode: 1 })), [
       "kind",
       "error",
@@ -270,7 +270,7 @@ describe("a failure", () => {
     assert.match(Failure.fromError(new Errors.InvalidConfig({ issues: [issue] })).error, /^invalid config: timeout/)
   })
 
-  it("keeps what a status shows", () => {
+  it("keeps the details that a status shows", () => {
     assert.deepInclude(Failure.fromError(new Errors.ProcessExited({ server, exitCode: 1, stderr: "no" })), {
       exitCode: 1,
       stderr: "no"

@@ -41,7 +41,7 @@ describe("a path", () => {
 })
 
 describe("an issue", () => {
-  it("is one line, with the hint if there is one", () => {
+  it("is one line, with the hint if present", () => {
     const issue = { path: ["a"], expected: "b", found: "c" }
     assert.strictEqual(Issue.render(issue), "a: expected b, found c")
     assert.strictEqual(Issue.render({ ...issue, hint: "d" }), "a: expected b, found c (d)")
@@ -54,14 +54,14 @@ describe("an issue", () => {
   })
 })
 
-describe("findings", () => {
+describe("the issues of a value", () => {
   const found = (schema: Schema.Schema.AnyNoContext, input: unknown) =>
     Either.match(ParseResult.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })(input), {
       onLeft: (issue) => Issue.renderAll(findingsOf(issue).issues),
       onRight: () => "nothing"
     })
 
-  it("are at most as many as are asked for", () => {
+  it("are at most as many as requested", () => {
     const schema = Schema.Struct({ a: Schema.Array(Schema.String) })
     const keys = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`k${index}`, 1]))
     const decode = ParseResult.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })
@@ -77,7 +77,7 @@ describe("findings", () => {
     assert.lengthOf(unknownKeys, 3)
   })
 
-  it("describe whatever a schema can want", () => {
+  it("describe the expectation of every kind of schema", () => {
     assert.strictEqual(found(Schema.NumberFromString, "secret"), "(root): expected NumberFromString, found a string")
     assert.strictEqual(
       found(Schema.parseJson(Schema.Struct({ a: Schema.Number })), '{"a":"secret"}'),
@@ -109,21 +109,21 @@ describe("findings", () => {
   })
 })
 
-describe("the nearest word", () => {
+describe("the nearest known word", () => {
   const known = ["timeout", "enabled", "clientId"]
 
-  it("is close in spelling, whatever the case and the separators", () => {
+  it("is close in spelling, ignoring case and separators", () => {
     assert.strictEqual(nearest("timout", known), "timeout")
     assert.strictEqual(nearest("CLIENT_ID", known), "clientId")
     assert.strictEqual(nearest("enable", known), "enabled")
   })
 
-  it("is none where nothing is close", () => {
+  it("is undefined if no word is close", () => {
     assert.isUndefined(nearest("headers", known))
     assert.isUndefined(nearest("x", []))
   })
 
-  it("is none for a long word, and no long word", () => {
+  it("is undefined for a long word, and never a long word", () => {
     const long = "ab".repeat(100)
     assert.isUndefined(nearest(`${long}x`, [long]))
     assert.isUndefined(nearest("ab".repeat(64), [`${"ab".repeat(64)}c`]))
@@ -132,7 +132,7 @@ describe("the nearest word", () => {
     assert.strictEqual(nearest("ab".repeat(63), ["ab".repeat(64)]), "ab".repeat(64))
   })
 
-  it("is looked for with bounded work, which several searches may share", () => {
+  it("is searched with bounded work, which several searches can share", () => {
     let looked = 0
     const words = function* () {
       for (let index = 0; index < 1_000_000; index++) {
@@ -148,7 +148,7 @@ describe("the nearest word", () => {
     assert.isUndefined(nearest("timout", known, work))
   })
 
-  it("is looked for as long as there is work left, also where the words never end", () => {
+  it("is searched until the work is used up, also in an endless list of words", () => {
     const looksAt = (word: string, candidate: string) => {
       let looked = 0
       const endless = function* () {
@@ -166,7 +166,7 @@ describe("the nearest word", () => {
     assert.isBelow(looksAt("a".repeat(60), "b".repeat(60)), makeWork().left / (60 * 60))
   })
 
-  it("is found behind many words of another length, which are not compared", () => {
+  it("is found after many words of another length, which are not compared", () => {
     const word = "ab".repeat(30)
     const longer = Array.from({ length: 5_000 }, () => `${word}${"c".repeat(21)}`)
     assert.strictEqual(nearest(word, [...longer, `${word}c`]), `${word}c`)

@@ -110,7 +110,7 @@ describe("the zone of an address", () => {
     })
   }
 
-  it("of a host in a URL is known where the host is an address or a special name, else the DNS decides", () => {
+  it("of a host in a URL is known if the host is an address or a special name", () => {
     const hosts: ReadonlyArray<readonly [string, Zone | undefined]> = [
       ["localhost", "machine"],
       ["LOCALHOST.", "machine"],
@@ -136,8 +136,8 @@ describe("the zone of an address", () => {
   })
 })
 
-describe("loopback", () => {
-  it("is what only this machine reaches, however it is spelled", () => {
+describe("isLoopback", () => {
+  it("accepts every spelling of an address that only this machine reaches", () => {
     for (const host of ["localhost", "LocalHost", "a.localhost", "127.0.0.1", "127.10.200.3", "::1", "[::1]"])
       assert.isTrue(isLoopback(host), host)
     for (const host of [
@@ -157,7 +157,7 @@ describe("loopback", () => {
   })
 })
 
-describe("a policy", () => {
+describe("the address policy", () => {
   const policy = (url: string, privateNetwork = false, configured?: ReadonlyArray<string>) =>
     policyFor({ url, privateNetwork, configured })
   const verdict = (of: ReturnType<typeof policy>, url: string) => judge(of, new URL(url))
@@ -214,7 +214,7 @@ describe("a policy", () => {
     }
   })
 
-  it("of what is no address is that of a server on the internet", () => {
+  it("of an invalid address is that of a server on the internet", () => {
     assert.deepStrictEqual(policy("no address"), { configured: new Set<string>(), nearest: "public" })
   })
 })

@@ -19,15 +19,15 @@ const attempts = (policy: RestartPolicy.RestartPolicy, uptime: number, time: num
     return yield* Ref.get(times)
   }).pipe(Effect.withRandom(Random.make("restart")))
 
-describe("the bound of the delays", () => {
-  it("is nothing, then grows from base to cap", () => {
+describe("the upper bound of the delays", () => {
+  it("is zero at first, then grows from base to cap", () => {
     const bounds = [1, 2, 3, 4, 5].map((failures) => RestartPolicy.ceiling(policy, failures))
     assert.deepStrictEqual(bounds, [0, 1_000, 2_000, 3_000, 3_000])
   })
 })
 
-describe("the delay after a shortage on our side", () => {
-  it("is one to two seconds at first and doubles up to 8 to 16", () => {
+describe("the delay after a shortage on the supervisor's side", () => {
+  it("is one to two seconds at first and doubles up to 8 to 16 seconds", () => {
     const between = [1, 2, 3, 4, 5, 100].map((shortages) => [
       RestartPolicy.shortageDelay(shortages, 0),
       RestartPolicy.shortageDelay(shortages, 0.75)
@@ -44,7 +44,7 @@ describe("the delay after a shortage on our side", () => {
 })
 
 describe("restarts", () => {
-  it("count as long as the window is", () => {
+  it("count for the length of the window", () => {
     assert.deepStrictEqual(RestartPolicy.recent(policy, [0, 1, 60_000], 60_000), [1, 60_000])
     assert.isTrue(RestartPolicy.isExhausted(policy, [1, 2, 3, 4], 5))
     assert.isFalse(RestartPolicy.isExhausted(policy, [1, 2, 3, 4], 60_001))
@@ -54,7 +54,7 @@ describe("restarts", () => {
 })
 
 describe("toSchedule", () => {
-  it.effect("restarts at once, then within growing bounds, and ends where a server would be given up", () =>
+  it.effect("restarts at once, then within growing bounds, and ends after the maximum number of restarts", () =>
     Effect.gen(function* () {
       const times = yield* attempts(policy, 0, 100_000)
       assert.strictEqual(times.length, 1 + 4)
@@ -64,7 +64,7 @@ describe("toSchedule", () => {
     })
   )
 
-  it.effect("leaves what is retried with its own error in the end", () =>
+  it.effect("ends with the error of the retried effect", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.fork(Effect.retry(Effect.fail("crash"), RestartPolicy.toSchedule(policy)))
       yield* TestClock.adjust(100_000)
@@ -72,7 +72,7 @@ describe("toSchedule", () => {
     })
   )
 
-  it.effect("goes on at the cap for as long as it takes, where there is no limit", () =>
+  it.effect("continues at the cap if restarts are not limited", () =>
     Effect.gen(function* () {
       const times = yield* attempts({ ...policy, maxRestarts: Number.POSITIVE_INFINITY }, 0, 600_000)
       const delays = times.slice(1).map((time, index) => time - times[index]!)
@@ -83,7 +83,7 @@ describe("toSchedule", () => {
   )
 
   for (const uptime of [policy.stableAfter, policy.stableAfter + 1]) {
-    it.effect(`starts over after enough uptime: ${uptime} ms`, () =>
+    it.effect(`starts again at zero after enough uptime: ${uptime} ms`, () =>
       Effect.gen(function* () {
         const times = yield* attempts({ ...policy, maxRestarts: 1 }, uptime, 10 * uptime - 1)
         assert.deepStrictEqual(

@@ -18,16 +18,16 @@ describe("scrub", () => {
     )
   })
 
-  it("joins what touches and keeps what is between", () => {
+  it("merges adjacent secrets and keeps the text between others", () => {
     assert.strictEqual(scrub("aaaa", "bbbb")("aaaabbbb-aaaaaaaa-bbbb"), "[redacted]-[redacted]-[redacted]")
   })
 
-  it("takes another placeholder when a secret looks like the usual one", () => {
+  it("uses another placeholder when a secret looks like the usual one", () => {
     assert.strictEqual(scrub("redacted")("it was redacted"), "it was █")
     assert.strictEqual(scrub("redacted", "████")("redacted"), "▉")
   })
 
-  it("takes another placeholder when the usual one would complete a secret", () => {
+  it("uses another placeholder when the usual one would complete a secret", () => {
     assert.strictEqual(scrub("hunter22", "]abc")("hunter22abc"), "█abc")
     assert.strictEqual(scrub("hunter22", "d]abc")("hunter22abc"), "█abc")
     assert.strictEqual(scrub("hunter22", "abc[")("abchunter22"), "abc█")
@@ -35,16 +35,16 @@ describe("scrub", () => {
     assert.strictEqual(scrub("hunter22", "a[]b")("a[hunter22]b"), "a[[redacted]]b")
   })
 
-  it("finds an encoded secret also where what stands before it reads as an escape", () => {
+  it("finds an encoded secret after text that reads as an escape", () => {
     assert.strictEqual(scrub("abcü-d")("%1abc%c3%bc-d"), "%1[redacted]")
     assert.strictEqual(scrub("abcü-d")("%1abc%C3%BC-d"), "%1[redacted]")
   })
 
-  it("reads a form in which more is escaped than had to be", () => {
+  it("finds a secret in which more is escaped than necessary", () => {
     assert.strictEqual(scrub("one+one two")("?k=%6fne%2Bone+two&x"), "?k=[redacted]&x")
   })
 
-  it("keeps what stands around a secret of which every character is escaped", () => {
+  it("keeps the text around a secret of which every character is escaped", () => {
     for (const escape of [
       (byte: string) => `%${byte}`,
       (byte: string) => `%25${byte}`,
@@ -56,28 +56,28 @@ describe("scrub", () => {
     }
   })
 
-  it("reads a text in each way that differs, and only once: each reading takes time", () => {
+  it("decodes a text once in each way that gives a different result", () => {
     const readings = (text: string) => viewsOf(text).map((view) => view.text)
     assert.deepStrictEqual(readings("nothing is escaped here"), ["nothing is escaped here"])
     assert.deepStrictEqual(readings("%41+b"), ["%41+b", "A+b", "A b"])
   })
 
-  it("reads what was encoded three times, and no deeper: each reading takes time", () => {
+  it("decodes up to three levels of encoding", () => {
     assert.strictEqual(scrub("top-secret")("%252574op-secret"), "[redacted]")
     assert.strictEqual(scrub("top-secret")("%25252574op-secret"), "%25252574op-secret")
   })
 
-  it("does not hide what is too short without its byte order mark", () => {
+  it("does not hide a value that is too short without its byte order mark", () => {
     assert.strictEqual(scrub("\ufeffabc")("abc and \ufeffabc"), "abc and [redacted]")
   })
 
-  it("leaves escapes alone that only look like one", () => {
+  it("keeps text that only looks like an escape", () => {
     assert.strictEqual(scrub("secret")("%E0%A4%A and %ff and \\q"), "%E0%A4%A and %ff and \\q")
     assert.strictEqual(scrub("secret")("%ed%a0%80 secret"), "%ed%a0%80 [redacted]")
     assert.strictEqual(scrub("secret")("100%ed%a0%80%73ecret"), "100%ed%a0%80[redacted]")
   })
 
-  it("finds base64 that is broken into lines", () => {
+  it("finds base64 that is split into lines", () => {
     const long = `sk-live-${"abcdefghijklmnopqrstuvwxyz0123456789".repeat(2)}`
     const wrapped = Buffer.from(`user:${long}`)
       .toString("base64")
@@ -86,7 +86,7 @@ describe("scrub", () => {
     assert.include(scrub(long)(JSON.stringify(wrapped)), "[redacted]")
   })
 
-  it("sees through what a terminal does not show", () => {
+  it("finds a secret that contains characters which a terminal does not show", () => {
     const clean = scrub("hunter2-hunter2")
     const esc = "\u001b"
     for (const between of [
@@ -114,14 +114,14 @@ describe("scrub", () => {
     assert.strictEqual(clean(`${esc}[31mred${esc}[0m`), `${esc}[31mred${esc}[0m`)
   })
 
-  it("reads escapes of JSON in any case", () => {
+  it("decodes JSON escapes in lower and upper case", () => {
     assert.strictEqual(scrub("sec\tret")("x sec\\tret \\u0073ec\\u0009ret y"), "x [redacted] [redacted] y")
     assert.strictEqual(scrub("secret")("x \\U0073ecret y"), "x [redacted] y")
   })
 })
 
 describe("a set of secrets", () => {
-  it("knows each once, whoever named it", () => {
+  it("contains each secret once, also if it is given several times", () => {
     const both = Secrets.union(Secrets.make(["one-secret"]), Secrets.make([Redacted.make("one-secret"), "two-secret"]))
     assert.deepStrictEqual(
       both.values.map((value) => Redacted.value(value)),
@@ -131,13 +131,13 @@ describe("a set of secrets", () => {
 
   const valuesOf = (...texts: ReadonlyArray<string>) => Secrets.make(texts).values.map((value) => Redacted.value(value))
 
-  it("knows a secret without the blanks around it", () => {
+  it("contains a secret without the spaces around it", () => {
     assert.deepStrictEqual(valuesOf("  hunter22\t"), ["  hunter22\t", "hunter22"])
     assert.include(valuesOf("\u00a0https://me:hunter22@host/\u00a0"), "hunter22")
     assert.include(valuesOf("https://host/?key=hunter22\u00a0"), "hunter22")
   })
 
-  it("knows the lines of a secret that has many", () => {
+  it("contains each line of a secret with several lines", () => {
     assert.deepStrictEqual(valuesOf("first-line\r\n\nother-line\n"), [
       "first-line\r\n\nother-line\n",
       "first-line\r\n\nother-line",
@@ -146,7 +146,7 @@ describe("a set of secrets", () => {
     ])
   })
 
-  it("knows the value of a header line and the credential in it", () => {
+  it("contains the value of a header line and the credential in it", () => {
     assert.deepStrictEqual(valuesOf("X-Key:  hunter22 \u00e9t\u00e9"), [
       "X-Key:  hunter22 \u00e9t\u00e9",
       "hunter22 \u00e9t\u00e9"
@@ -159,17 +159,17 @@ describe("a set of secrets", () => {
     assert.deepStrictEqual(valuesOf("basic hunter22"), ["basic hunter22", "hunter22"])
   })
 
-  it("does not take a sentence for a header or a credential", () => {
+  it("does not treat a sentence as a header or a credential", () => {
     assert.deepStrictEqual(valuesOf("please note: nothing"), ["please note: nothing"])
     assert.deepStrictEqual(valuesOf("a token nothing"), ["a token nothing"])
   })
 
-  it("knows the password of a pair, but takes no port for one", () => {
+  it("contains the password of a pair, but no port", () => {
     assert.deepStrictEqual(valuesOf("me:7heaven"), ["me:7heaven", "7heaven"])
     assert.deepStrictEqual(valuesOf("localhost:8080"), ["localhost:8080"])
   })
 
-  it("knows what a URL carries as it stands there, as it is sent, and decoded", () => {
+  it("contains the secrets of a URL as written, as sent, and decoded", () => {
     const partsOf = (url: string) => [...new Set(Secrets.ofUrl(url))].filter((part) => part !== "").sort()
     assert.deepStrictEqual(partsOf("https://user\tone:hunt\ter22@host/"), [
       "hunt\ter22",
@@ -188,11 +188,11 @@ describe("a set of secrets", () => {
     assert.deepStrictEqual(partsOf("https://me:p%C3%A4ss@host/"), ["me", "p%C3%A4ss", "päss"])
   })
 
-  it("takes nothing from the address of a URL", () => {
+  it("contains no part of the address of a URL", () => {
     assert.deepStrictEqual([...new Set(Secrets.ofUrl("https://host/go//user:hunter22@other/"))], [""])
   })
 
-  it("takes URLs that cannot be decoded as they are", () => {
+  it("contains a URL that cannot be decoded unchanged", () => {
     assert.deepStrictEqual(
       [...Secrets.ofUrl("http://h/?k=%E0%A4%A")].filter((part) => part !== ""),
       Array.from({ length: 6 }, () => "%E0%A4%A")
@@ -201,11 +201,11 @@ describe("a set of secrets", () => {
   })
 })
 
-describe("a command line", () => {
+describe("the secrets of a command line", () => {
   const secretsOf = (...args: ReadonlyArray<Secrets.Text>) =>
     [...Secrets.ofArguments(args)].filter((part) => part !== "")
 
-  it("carries secrets behind flags, in variables, in URLs, and where the config says so", () => {
+  it("are found after flags, in variables, in URLs, and where the config marks them", () => {
     assert.deepStrictEqual(secretsOf("--token", "hunter22", "-v", "files"), ["hunter22"])
     assert.deepStrictEqual(secretsOf("--api-key=7hunt\ner=22"), ["7hunt\ner=22"])
     assert.deepStrictEqual(secretsOf("-e", "NAME=hunt=er\n22", "--env=OTHER=hunter33"), ["hunt=er\n22", "hunter33"])
@@ -214,13 +214,13 @@ describe("a command line", () => {
     assert.deepStrictEqual(secretsOf(hidden, "files"), [hidden])
   })
 
-  it("carries a whole key behind a flag, also one that looks like a variable", () => {
+  it("include the whole key after a flag, also if it looks like a variable", () => {
     assert.include(secretsOf("--api-key=c2VjcmV0MTIzNA=="), "c2VjcmV0MTIzNA==")
     assert.include(secretsOf("--token=abcd=efgh"), "abcd=efgh")
     assert.include(secretsOf("--token", "abcd=efgh"), "abcd=efgh")
   })
 
-  it("has no flag in what only begins like one", () => {
+  it("are not found after words that only begin like a flag", () => {
     assert.deepStrictEqual(secretsOf("--token is what it needs", "files"), [])
     assert.deepStrictEqual(secretsOf("--token"), [])
   })

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as ServerName from "../../src/domain/server/ServerName.js"
 
-describe("the name of a server", () => {
-  it("is one line that can be seen and typed", () => {
+describe("a server name", () => {
+  it("is one line of visible characters", () => {
     for (const name of ["a", "my server", "größe", "a/b;c", "日本", "x".repeat(128)]) {
       assert.deepStrictEqual(ServerName.issues(name), [], name)
     }
@@ -20,7 +20,7 @@ describe("the name of a server", () => {
     ["..", "a name that means a directory"],
     ["__proto__", "a name that is not to be used"]
   ] as const) {
-    it(`is not ${JSON.stringify(name.slice(0, 20))}`, () => {
+    it(`cannot be ${JSON.stringify(name.slice(0, 20))}`, () => {
       const [issue] = ServerName.issues(name)
       assert.strictEqual(issue?.found, found)
       assert.deepStrictEqual(issue?.path, [])

@@ -4,34 +4,34 @@ import { ToolName } from "../../src/index.js"
 describe("a public name", () => {
   const nameOf = ToolName.namer(["files", "git", "supervisor"])
 
-  it("is server_tool wherever that is good enough", () => {
+  it("is server_tool wherever that is valid and unambiguous", () => {
     assert.strictEqual(nameOf({ server: "files", tool: "read_file" }), "files_read_file")
     assert.strictEqual(nameOf({ server: "git", tool: "x".repeat(60) }), `git_${"x".repeat(60)}`)
   })
 
-  it("keeps a readable head before the hash", () => {
+  it("keeps a readable beginning before the hash", () => {
     assert.match(nameOf({ server: "files", tool: "read.file" }), /^files_read_file_[0-9a-v]{10}$/)
     assert.match(nameOf({ server: "git", tool: "x".repeat(61) }), /^git_x{49}_[0-9a-v]{10}$/)
   })
 
-  it("is the same on every machine and in every release", () => {
+  it("is equal on every machine and in every release", () => {
     assert.strictEqual(nameOf({ server: "files", tool: "read.file" }), "files_read_file_fu8eqf5ver")
   })
 
-  it("leaves the supervisor's own tools their names, even beside a server called supervisor", () => {
+  it("is never the name of a supervisor tool, even for a server called supervisor", () => {
     assert.strictEqual(ToolName.ofManagement("restart"), "supervisor_restart")
     assert.match(nameOf({ server: "supervisor", tool: "restart" }), /^supervisor_restart_[0-9a-v]{10}$/)
   })
 })
 
-describe("what a public name may begin with", () => {
-  it("is what stands before each underscore", () => {
+describe("the server prefixes of a public name", () => {
+  it("are the texts before each underscore", () => {
     assert.deepStrictEqual(ToolName.beginnings("a_b_c"), ["a", "a_b"])
     assert.deepStrictEqual(ToolName.beginnings("_a"), [""])
     assert.deepStrictEqual(ToolName.beginnings("plain"), [])
   })
 
-  it("counts up to the longest name there is, and no further", () => {
+  it("are at most as long as the longest server name", () => {
     const ambiguous = { server: "a", tool: `b_${"x".repeat(60)}` }
     assert.deepStrictEqual(ToolName.beginnings(ToolName.plain(ambiguous)), ["a", "a_b"])
     assert.match(ToolName.namer(["a", "a_b"])(ambiguous), /^a_b_x{49}_[0-9a-v]{10}$/)
@@ -40,7 +40,7 @@ describe("what a public name may begin with", () => {
 })
 
 describe("assign", () => {
-  it("names each of the tools that collide once, however often it was given", () => {
+  it("returns each colliding tool once, however often it is listed", () => {
     const [one, other] = [
       { server: "a", tool: "x" },
       { server: "b", tool: "y" }
@@ -51,10 +51,10 @@ describe("assign", () => {
   })
 })
 
-describe("filters", () => {
+describe("tool filters", () => {
   const ref = (server: string, tool: string) => ({ server, tool })
 
-  it("are global patterns, brought back for one agent", () => {
+  it("apply global patterns, which an agent's filters can override", () => {
     const global = { "filesystem_*": true, "sentry_*": false, "github-mcp_*": true }
     const everybody = ToolName.filter({ global })
     assert.isTrue(everybody(ref("filesystem", "read")))
@@ -64,18 +64,18 @@ describe("filters", () => {
     assert.isTrue(ToolName.filter({ global, agent: { "sentry_*": true } })(ref("sentry", "issues")))
   })
 
-  it("of a server see its own tool names, those of all and of agents see server_tool", () => {
+  it("of a server match its own tool names; those of all servers and of agents match server_tool", () => {
     const allowed = ToolName.filter({ server: { "*": false, "read_*": true } })
     assert.isTrue(allowed(ref("files", "read_file")))
     assert.isFalse(allowed(ref("files", "write_file")))
     assert.isTrue(ToolName.filter({ global: { "read_*": false } })(ref("files", "read_file")))
   })
 
-  it("see the plain form also where the public name carries a hash", () => {
+  it("match the plain form also if the public name has a hash", () => {
     assert.isFalse(ToolName.filter({ global: { "a b_*": false } })(ref("a b", "c.d")))
   })
 
-  it("match names, not paths: no name slips through because it looks like one", () => {
+  it("match names literally, also those that look like paths", () => {
     const off = (pattern: string) => ToolName.filter({ server: { [pattern]: false } })
     for (const tool of ["a/b", ".hidden", ".", "..", "../x", "./x", "/../x", "del/../x", "a\nb", "", "\ud800", "🔧"]) {
       for (const pattern of ["*", "**", "{*,y}"]) assert.isFalse(off(pattern)(ref("s", tool)), `${pattern} ${tool}`)
@@ -85,7 +85,7 @@ describe("filters", () => {
     assert.isFalse(off("del*")(ref("s", "del/../x")))
   })
 
-  it("know alternatives, ranges and escapes", () => {
+  it("support alternatives, ranges and escapes", () => {
     const off = (pattern: string) => ToolName.filter({ server: { [pattern]: false } })
     assert.isFalse(off("{read,write}_*")(ref("s", "write_file")))
     assert.isTrue(off("{read,write}_*")(ref("s", "list_files")))
@@ -106,7 +106,7 @@ describe("filters", () => {
     assert.isFalse(off("{**,b}")(ref("s", "one line\nanother line")))
   })
 
-  it("take what is too complicated literally, and never take long", () => {
+  it("match patterns that are too complicated literally, in bounded time", () => {
     const off = (pattern: string) => ToolName.filter({ server: { [pattern]: false } })
     for (const pattern of ["[a]*b*c*d*e*f", "{".repeat(300)]) {
       assert.isFalse(off(pattern)(ref("s", pattern)))
@@ -125,14 +125,14 @@ describe("filters", () => {
     assert.isTrue(off("(".repeat(30_000))(ref("s", "a")))
   })
 
-  it("that match nothing can be told", () => {
+  it("that match nothing are reported", () => {
     assert.deepStrictEqual(ToolName.unmatched({ "a_*": true, "b_*": false }, ["a_x"]), ["b_*"])
     assert.deepStrictEqual(ToolName.unmatched({ "a_*": true, "b_*": false }, ["a_x", "c_y"]), ["b_*"])
   })
 })
 
 describe("a very long name", () => {
-  it("costs no more than its length", () => {
+  it("takes time in proportion to its length", () => {
     const nameOf = ToolName.namer(["a", "a_b"])
     const tool = "_".repeat(16_000)
     const names = new Set(Array.from({ length: 1_000 }, (_, index) => nameOf({ server: "a", tool: `${tool}${index}` })))
@@ -141,7 +141,7 @@ describe("a very long name", () => {
     assert.deepStrictEqual(ToolName.beginnings(tool), [])
   })
 
-  it("keeps its readable part, also where characters take two units", () => {
+  it("keeps its readable part, also with surrogate pairs", () => {
     const name = ToolName.namer([])({ server: "a", tool: "😀".repeat(100) })
     assert.match(name, /^a_{52}_[0-9a-v]{10}$/)
   })

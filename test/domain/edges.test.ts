@@ -9,7 +9,7 @@ import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 import { describeShortage } from "../../src/domain/internal/shortage.js"
 
 describe("the JSON Schema of config files", () => {
-  it("has no parts that say nothing", () => {
+  it("has no empty parts", () => {
     const text = JSON.stringify(ConfigDocument.jsonSchema())
     assert.include(text, "mcp-supervisor configuration")
     assert.notInclude(text, '"required":[]')
@@ -18,7 +18,7 @@ describe("the JSON Schema of config files", () => {
 })
 
 describe("scrubBeginning", () => {
-  it("leaves out an end that may be the first half of a secret", () => {
+  it("omits an end that may be the beginning of a secret", () => {
     const beginning = Secrets.scrubBeginning(Secrets.make([Redacted.make("top-secret-value")]))
     const text = `${"x".repeat(500)}top-sec`
     assert.notInclude(beginning(text), "top-sec")
@@ -26,11 +26,11 @@ describe("scrubBeginning", () => {
     assert.strictEqual(beginning("short"), "")
   })
 
-  it("leaves a text as it is where nothing is secret", () =>
+  it("returns a text without secrets unchanged", () =>
     assert.strictEqual(Secrets.scrubBeginning(Secrets.empty)("all of it"), "all of it"))
 })
 
-describe("an entry that is wrong", () => {
+describe("an invalid entry", () => {
   const issues = [{ path: [], expected: "a string", found: "a number" }] as const
 
   it("is disabled if it is switched off, and failed otherwise", () => {
@@ -40,13 +40,13 @@ describe("an entry that is wrong", () => {
     assert.isUndefined(ServerConfig.toInvalidSettings("a", on).disabled)
   })
 
-  it.each(["", " ", ".", ".."])("has a name that cannot be one: %j", (name) =>
+  it.each(["", " ", ".", ".."])("has an invalid name: %j", (name) =>
     assert.isTrue(Either.isLeft(ServerConfig.decode(name, { command: "x" })))
   )
 })
 
 describe("a shortage", () => {
-  it("is told with what helps, also where the system gives no reason that we know", () => {
+  it("is described with advice, also if its reason is unknown", () => {
     assert.match(describeShortage("EMFILE"), /no free file descriptor; .*ulimit -n.* \(EMFILE\)$/)
     for (const code of [undefined, "EPERM", "constructor"]) {
       assert.match(describeShortage(code), /^the system has no room for another process; .*ulimit/)
@@ -54,7 +54,7 @@ describe("a shortage", () => {
   })
 })
 
-describe("words", () => {
+describe("isMadeOfWords", () => {
   it.each([
     ["", true],
     ["1234", true],

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { excerpt } from "../../src/domain/internal/excerpt.js"
 
 describe("an excerpt", () => {
-  it("is the text itself up to 200 characters", () => {
+  it("of at most 200 characters is the text itself", () => {
     assert.strictEqual(excerpt("a".repeat(200)), "a".repeat(200))
   })
 

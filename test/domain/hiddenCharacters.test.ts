@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { escapeHidden, hasHidden, invisible } from "../../src/domain/internal/hiddenCharacters.js"
 
 describe("hidden characters", () => {
-  it("are control and format characters, fillers and unusual spaces, and nothing that can be seen", () => {
+  it("are control and format characters, fillers and unusual spaces, and nothing visible", () => {
     for (const text of [
       "\u0000",
       "\n",
@@ -28,7 +28,7 @@ describe("hidden characters", () => {
     for (const text of ["\u0601", "\u06dd", "\u{110bd}"]) assert.isFalse(hasHidden(text) || one.test(text))
   })
 
-  it("are escaped by name or number, the others stay", () => {
+  it("are escaped by name or number; others are kept", () => {
     assert.strictEqual(escapeHidden("a\r\n\tb \u202ec\u{e0041}"), "a\\r\\n\\tb \\u{202e}c\\u{e0041}")
   })
 })

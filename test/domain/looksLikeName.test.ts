@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { isMadeOfWords, looksLikeName } from "../../src/domain/internal/looksLikeName.js"
 
-describe("what looks like a name", () => {
+describe("looksLikeName", () => {
   for (const text of [
     "v1",
     "v12",
@@ -24,7 +24,7 @@ describe("what looks like a name", () => {
     "aeiouaeiou",
     "s3-r2-server"
   ]) {
-    it(`${text} does`, () => assert.isTrue(isMadeOfWords(text)))
+    it(`accepts ${text}`, () => assert.isTrue(isMadeOfWords(text)))
   }
 
   for (const text of [
@@ -48,6 +48,6 @@ describe("what looks like a name", () => {
     "server-strngthsx",
     "abc1d"
   ]) {
-    it(`${text} does not`, () => assert.isFalse(isMadeOfWords(text) || looksLikeName(text)))
+    it(`rejects ${text}`, () => assert.isFalse(isMadeOfWords(text) || looksLikeName(text)))
   }
 })

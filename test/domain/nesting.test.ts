@@ -22,9 +22,9 @@ describe("isDeeper", () => {
     assert.isTrue(isDeeper(nested(5, {}), 5))
   })
 
-  it("looks into what no stack could", () => assert.isTrue(isDeeper(nested(100_000), 99_999)))
+  it("checks values that are nested too deep for the stack", () => assert.isTrue(isDeeper(nested(100_000), 99_999)))
 
-  it("ends for values that refer to themselves, and for very wide ones", () => {
+  it("ends for circular values and for very wide ones", () => {
     const endless: Record<string, unknown> = {}
     endless.a = endless
     endless.b = [endless]
@@ -35,14 +35,14 @@ describe("isDeeper", () => {
     assert.isTrue(isDeeper([wide], 2))
   })
 
-  it("ends for values that share what is in them", () => {
+  it("ends for values with shared parts", () => {
     let shared: unknown = 1
     for (let level = 0; level < 60; level++) shared = level % 2 === 0 ? [shared, shared] : { a: shared, b: shared }
     assert.isFalse(isDeeper(shared, 60))
     assert.isTrue(isDeeper([shared], 60))
   })
 
-  it("agrees with the number of levels, whatever stands beside them", () =>
+  it("agrees with the number of levels, whatever other values there are", () =>
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(20), fc.nat(25), (beside, levels, limit) => {
         const value = nested(levels, 1)
@@ -57,21 +57,21 @@ describe("isDeeper", () => {
 describe("scrubDeep", () => {
   const scrub = (text: string) => text.replaceAll("secret", "*")
 
-  it("hides texts and keys, wherever they are, and leaves the rest", () => {
+  it("hides secrets in texts and keys at any depth, and keeps the rest", () => {
     assert.deepStrictEqual(scrubDeep({ "a secret": ["secret", 1, null, { b: "my secret" }] }, scrub), {
       "a *": ["*", 1, null, { b: "my *" }]
     })
     assert.strictEqual(scrubDeep("secret", scrub), "*")
   })
 
-  it("gives nothing of what is too deep to be looked at", () => {
+  it("omits what is nested too deep", () => {
     assert.notInclude(JSON.stringify(scrubDeep(nested(60, "secret"), scrub)), "secret")
     assert.include(JSON.stringify(scrubDeep(nested(50, "plain"), scrub)), "plain")
     assert.notInclude(JSON.stringify(scrubDeep(nested(51, "plain"), scrub)), "plain")
     assert.notInclude(JSON.stringify(scrubDeep(nested(100_000, "plain"), scrub)), "plain")
   })
 
-  it("leaves out what there is no room for, and says so", () => {
+  it("marks what it omits for lack of room", () => {
     const many = Array.from({ length: 1_000 }, (_, index) => `text ${index}`)
     const list = scrubDeep(many, scrub, { left: 100 }) as ReadonlyArray<string>
     assert.isBelow(list.length, 20)

@@ -19,7 +19,7 @@ describe.each([
   ["ResourceTemplate", Protocol.ResourceTemplate],
   ["Prompt", Protocol.Prompt]
 ])("%s", (_, schema) => {
-  it("survives the way through JSON", () => {
+  it("is equal after encoding to JSON and decoding", () => {
     // Effect's schemas do not keep a key of this name
     const values = Arbitrary.make(schema as Schema.Schema<unknown>).filter(
       (value) => !JSON.stringify(value).includes('"__proto__"')
@@ -32,11 +32,11 @@ describe.each([
 })
 
 describe("results", () => {
-  it("of a tool have content, even if the server left it out", () => {
+  it("of a tool have content, even if the server omitted it", () => {
     assert.deepStrictEqual(Schema.decodeUnknownSync(Protocol.CallToolResult)({}), { content: [] })
   })
 
-  it("keep keys that no schema knows", () => {
+  it("keep unknown keys", () => {
     const result = {
       content: [{ type: "hologram", depth: 3 }],
       structuredContent: { a: 1 },
@@ -50,7 +50,7 @@ describe("results", () => {
   })
 })
 
-describe("a tool is safe to repeat", () => {
+describe("whether a tool is safe to repeat", () => {
   it.each([
     [undefined, false],
     [{}, false],
@@ -60,7 +60,7 @@ describe("a tool is safe to repeat", () => {
     [{ readOnlyHint: true, destructiveHint: true }, false],
     [{ idempotentHint: true, destructiveHint: true }, false],
     [{ destructiveHint: false }, false]
-  ])("by %j: %s", (annotations, safe) => {
+  ])("with %j: %s", (annotations, safe) => {
     assert.strictEqual(Protocol.isSafeToRepeat(annotations), safe)
   })
 })
@@ -112,7 +112,7 @@ describe("an event", () => {
     assert.throws(() => Schema.decodeUnknownSync(ServerEvent.ServerEvent)({ ...event, type: "Rumour" }))
   })
 
-  it("of a rejected config names the issues", () => {
+  it("of a rejected config contains the issues", () => {
     const rejected = {
       seq: 1,
       at: 2,
@@ -128,7 +128,7 @@ describe("an event", () => {
 })
 
 describe("ServerEvent.is", () => {
-  it("chooses the events of one type", () => {
+  it("selects the events of one type", () => {
     const added: ServerEvent.ServerEvent = { seq: 1, at: 0, type: "ServerAdded", server: "a" }
     const removed: ServerEvent.ServerEvent = { seq: 2, at: 0, type: "ServerRemoved", server: "a" }
     assert.deepStrictEqual([added, removed].filter(ServerEvent.is("ServerRemoved")), [removed])

@@ -51,7 +51,7 @@ describe("a merged catalog", () => {
       runs(500)
     ))
 
-  it("has the same names, whoever is present", () =>
+  it("has the same names, whatever other servers are present", () =>
     fc.assert(
       fc.property(sources, options, fc.nat(), (sources, options, without) => {
         const merge = Catalog.merger({ configured: configured(sources), ...options })
@@ -69,7 +69,7 @@ describe("a merged catalog", () => {
       runs(500)
     ))
 
-  it("never lists what a filter hides, and lists all else", () =>
+  it("lists exactly what no filter hides", () =>
     fc.assert(
       fc.property(sources, options, (sources, options) => {
         const { catalog } = Catalog.merger({ configured: configured(sources), ...options })(sources, 1)
@@ -83,7 +83,7 @@ describe("a merged catalog", () => {
       runs(500)
     ))
 
-  it("is the same from a merger that remembers as from a fresh one", () =>
+  it("is equal from a reused merger and from a new one", () =>
     fc.assert(
       fc.property(sources, sources, options, (before, after, options) => {
         const names = [...configured(before), ...configured(after)]
@@ -99,19 +99,19 @@ describe("a merged catalog", () => {
 })
 
 describe("retaining", () => {
-  it("says the same as the new lists", () =>
+  it("returns lists that equal the new ones", () =>
     fc.assert(
       fc.property(listings, listings, (a, b) => assert.deepStrictEqual(Catalog.retain(a, b), b)),
       runs(500)
     ))
 
-  it("gives the old lists where they are equal", () =>
+  it("returns the old lists if they are equal", () =>
     fc.assert(
       fc.property(listings, (a) => assert.strictEqual(Catalog.retain(a, clone(a)), a)),
       runs(500)
     ))
 
-  it("a second time changes nothing", () =>
+  it("changes nothing the second time", () =>
     fc.assert(
       fc.property(listings, listings, (a, b) => {
         const once = Catalog.retain(a, b)
@@ -125,7 +125,7 @@ describe("changes", () => {
   const merged = (sources: ReadonlyArray<Catalog.Source>) =>
     Catalog.merger({ configured: configured(sources) })(sources, 1).catalog
 
-  it("of a catalog to itself are none", () =>
+  it("from a catalog to itself are none", () =>
     fc.assert(
       fc.property(sources, (sources) => {
         assert.deepStrictEqual(Catalog.changes(merged(sources), merged(sources)), [])
@@ -151,7 +151,7 @@ describe("changes", () => {
     ))
 })
 
-describe("a catalog that is kept up to date", () => {
+describe("a catalog that is updated one server at a time", () => {
   /** Two pairs of tools whose public names collide in all 50 bits, and tools that stand alone. */
   const colliding = fc.constantFrom<readonly [string, string]>(
     ["s:", "//:$+.!."],
@@ -204,7 +204,7 @@ describe("a catalog that is kept up to date", () => {
     }
   }
 
-  it("one server at a time is what a merger makes of all of them, and so are the changes it tells", () =>
+  it("equals the merged catalog of all servers, and so do its changes", () =>
     fc.assert(
       fc.property(steps, globs, (steps, global) => {
         const names = [...new Set(steps.flatMap(configured))]
@@ -248,7 +248,7 @@ describe("a catalog that is kept up to date", () => {
     )
   )
 
-  it("is also what a merger makes of the servers after some were admitted and others dismissed", () =>
+  it("equals the merged catalog after servers were added and removed", () =>
     fc.assert(
       fc.property(fc.uniqueArray(beginning, { maxLength: 3 }), changesOfServers, globs, (first, changes, global) => {
         const assembly = Catalog.assembly({ configured: first, global })
@@ -278,7 +278,7 @@ describe("a catalog that is kept up to date", () => {
       runs(1000)
     ))
 
-  it("filters each of many servers by its own patterns, also when they come one after the other", () => {
+  it("filters each of many servers by its own patterns, also when they are added one by one", () => {
     const assembly = Catalog.assembly({ configured: [] })
     const count = 1_100
     const sourceOf = (index: number): Catalog.Source => ({
@@ -296,7 +296,7 @@ describe("a catalog that is kept up to date", () => {
     )
   })
 
-  it("looks at the servers that a new one or one that goes concerns, and at no others", () => {
+  it("reads only the servers that an added or removed server affects", () => {
     const names = Array.from({ length: 2000 }, (_, index) => `s${index}`)
     const sourceOf = (server: string): Catalog.Source => ({
       server,
@@ -313,7 +313,7 @@ describe("a catalog that is kept up to date", () => {
     assert.deepStrictEqual(seen(assembly.dismiss("s9")), [["s9"], []])
   })
 
-  it("looks at the servers that a change concerns, and at no others", () => {
+  it("reads only the servers that a change affects", () => {
     const names = Array.from({ length: 2000 }, (_, index) => `s${index}`)
     const assembly = Catalog.assembly({ configured: names })
     const sourceOf = (server: string, tool: string): Catalog.Source => ({

@@ -14,17 +14,17 @@ const block = fc.oneof(
 const isWellFormed = (text: string) => Buffer.from(text).toString() === text
 
 describe("formatContent", () => {
-  it("renders anything", () =>
+  it("renders all content", () =>
     fc.assert(fc.property(fc.array(block), (content) => assert.isString(Content.formatContent(content)))))
 
-  it("is never longer than the limit, notice included", () =>
+  it("is never longer than the limit, including the notice", () =>
     fc.assert(
       fc.property(fc.array(block), fc.nat({ max: 200 }), (content, limit) => {
         assert.isTrue(Content.formatContent(content, { limit }).length <= limit)
       })
     ))
 
-  it("cuts nothing that fits", () =>
+  it("does not cut a text that fits", () =>
     fc.assert(
       fc.property(fc.array(fc.string()), (texts) => {
         const whole = texts.join("\n")
@@ -44,7 +44,7 @@ describe("formatContent", () => {
       )
     ))
 
-  it("says exactly how much is missing", () =>
+  it("states exactly how much is missing", () =>
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom("a", "🔑"), minLength: 60 }),

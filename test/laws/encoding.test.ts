@@ -30,8 +30,8 @@ const encodes = <A, I>(schema: Schema.Schema<A, I>) => {
 const encodeListings = encodes(Listings)
 const encodeTools = encodes(Schema.Array(Protocol.Tool))
 
-describe("what is accepted", () => {
-  it("of a list can be encoded, and what is left out is reported", () =>
+describe("accepted JSON", () => {
+  it("of a list can be encoded, and omitted parts are reported", () =>
     fc.assert(
       fc.property(nested, nested, fc.constantFrom("_meta", "annotations", "inputSchema", "x"), (one, other, key) => {
         const tools = Listing.tools([
@@ -90,7 +90,7 @@ describe("what is accepted", () => {
   ] as const
 
   for (const [what, accept, schema] of results) {
-    it(`of ${what} can be encoded, and the rest is InvalidResult`, () =>
+    it(`of ${what} can be encoded; other JSON is an InvalidResult`, () =>
       fc.assert(
         fc.property(nested, (value) => {
           const exit = accept(value) as Exit.Exit<unknown, { readonly _tag: string }>

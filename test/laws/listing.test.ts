@@ -58,7 +58,7 @@ const good = (id: string) => ({
 describe.each(Object.entries(kinds))("%s", (_, { id, salvage, schema }) => {
   const idOf = (item: unknown) => (item as Record<string, unknown>)[id]
 
-  it("takes any JSON, and gives only what its schema allows", () =>
+  it("accepts any JSON and returns only valid entries", () =>
     fc.assert(
       fc.property(entries, (entries) => {
         const { diagnostics, items } = salvage(entries)
@@ -67,7 +67,7 @@ describe.each(Object.entries(kinds))("%s", (_, { id, salvage, schema }) => {
       })
     ))
 
-  it("changes nothing of what it is given", () =>
+  it("does not change its input", () =>
     fc.assert(
       fc.property(entries, (entries) => {
         const before = structuredClone(entries)
@@ -76,7 +76,7 @@ describe.each(Object.entries(kinds))("%s", (_, { id, salvage, schema }) => {
       })
     ))
 
-  it("keeps every good entry as it is, whatever the others are", () =>
+  it("keeps every valid entry unchanged, whatever the others are", () =>
     fc.assert(
       fc.property(entries, fc.array(fc.nat({ max: 20 }), { maxLength: 8 }), (others, positions) => {
         const list = [...others]
@@ -95,7 +95,7 @@ describe.each(Object.entries(kinds))("%s", (_, { id, salvage, schema }) => {
       })
     ))
 
-  it("does with each entry what it would do with it alone, in order; the first of an id wins", () =>
+  it("treats each entry as if it were alone, in order; the first with an id wins", () =>
     fc.assert(
       fc.property(entries, (entries) => {
         const alone = entries.flatMap((entry): ReadonlyArray<unknown> => salvage([entry]).items)
@@ -108,7 +108,7 @@ describe.each(Object.entries(kinds))("%s", (_, { id, salvage, schema }) => {
       })
     ))
 
-  it("says something for every entry that is missing", () =>
+  it("reports every omitted entry", () =>
     fc.assert(
       fc.property(entries, (entries) => {
         const { diagnostics, items } = salvage(entries)
@@ -118,7 +118,7 @@ describe.each(Object.entries(kinds))("%s", (_, { id, salvage, schema }) => {
       })
     ))
 
-  it("finds nothing wrong with what it gave", () =>
+  it("accepts its own result without an issue", () =>
     fc.assert(
       fc.property(entries, (entries) => {
         const { items } = salvage(entries)
@@ -129,7 +129,7 @@ describe.each(Object.entries(kinds))("%s", (_, { id, salvage, schema }) => {
       })
     ))
 
-  it("gives the same for the same", () =>
+  it("gives equal results for equal input", () =>
     fc.assert(
       fc.property(entries, (entries) => {
         assert.deepStrictEqual(salvage(entries), salvage(structuredClone(entries)))

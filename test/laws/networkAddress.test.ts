@@ -26,7 +26,7 @@ const spellings = (bytes: ReadonlyArray<number>): ReadonlyArray<string> => {
 }
 
 describe("the zone of an address", () => {
-  it("does not depend on how the address is written", () =>
+  it("does not depend on the spelling of the address", () =>
     fc.assert(
       fc.property(ipv4, (bytes) => {
         const zone = zoneOfAddress(dotted(bytes))
@@ -38,7 +38,7 @@ describe("the zone of an address", () => {
       runs(500)
     ))
 
-  it("is known for every text", () =>
+  it("is defined for every text", () =>
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.ipV6(), fc.ipV4Extended()), (text) =>
         ["public", "private", "link", "machine"].includes(zoneOfAddress(text))
@@ -50,7 +50,7 @@ describe("the zone of an address", () => {
 describe("a server on the internet", () => {
   const policy = policyFor({ url: "https://mcp.example.com/mcp", privateNetwork: false })
 
-  it("leads to no address that is not public, and only by https", () =>
+  it("reaches public addresses over https only", () =>
     fc.assert(
       fc.property(fc.oneof(ipv4.map(dotted), fc.ipV6()), fc.constantFrom("http:", "https:"), (address, protocol) => {
         const isAllowed = protocol === "https:" && zoneOfAddress(address) === "public"

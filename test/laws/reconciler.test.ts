@@ -42,7 +42,7 @@ const classes = (changes: Reconciler.Changes) => ({
 })
 
 describe("reconciling", () => {
-  it("once is enough", () =>
+  it("twice changes nothing more than once", () =>
     fc.assert(
       fc.property(running, desired, (before, desired) => {
         const wanted = resolve(desired)
@@ -54,7 +54,7 @@ describe("reconciling", () => {
       runs(300)
     ))
 
-  it("leaves what was added while running as it is, unless its name is taken", () =>
+  it("keeps servers that were added while running, unless the config takes their name", () =>
     fc.assert(
       fc.property(running, desired, (before, desired) => {
         const changes = Reconciler.compare(before, resolve(desired))

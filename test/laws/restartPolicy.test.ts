@@ -7,7 +7,7 @@ const failures = fc.integer({ min: 0, max: 2_000 })
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
 describe("the delay before a restart", () => {
-  it("has an upper bound that never falls and never passes the cap", () =>
+  it("has an upper bound that never falls and never exceeds the cap", () =>
     fc.assert(
       fc.property(policy, failures, (policy, failures) => {
         const bound = RestartPolicy.ceiling(policy, failures)
@@ -16,7 +16,7 @@ describe("the delay before a restart", () => {
       })
     ))
 
-  it("is never negative and never over its bound", () =>
+  it("is never negative and never above its bound", () =>
     fc.assert(
       fc.property(policy, failures, random, (policy, failures, random) => {
         const delay = RestartPolicy.delay(policy, failures, random)
@@ -24,7 +24,7 @@ describe("the delay before a restart", () => {
       })
     ))
 
-  it("grows with the random number, from nothing to its bound", () =>
+  it("grows with the random number, from zero to its bound", () =>
     fc.assert(
       fc.property(policy, failures, random, random, (policy, failures, a, b) => {
         const [less, more] = a < b ? [a, b] : [b, a]
@@ -33,14 +33,14 @@ describe("the delay before a restart", () => {
       })
     ))
 
-  it("is none after the first failure of a streak", () =>
+  it("is zero after the first failure of a streak", () =>
     fc.assert(
       fc.property(policy, random, (policy, random) => {
         assert.strictEqual(RestartPolicy.delay(policy, 1, random), 0)
       })
     ))
 
-  it("is at least what the server asked for, within reason", () =>
+  it("is at least what the server asked for, up to a maximum", () =>
     fc.assert(
       fc.property(fc.nat(), fc.option(fc.nat({ max: 10_000_000 }), { nil: undefined }), (delay, retryAfter) => {
         const raised = RestartPolicy.withRetryAfter(delay, retryAfter)

@@ -65,7 +65,7 @@ const scrubWith = (...secrets: ReadonlyArray<string>) => Secrets.scrub(Secrets.m
 const often = runs(2_000)
 
 describe("scrub", () => {
-  it("leaves no secret behind, whatever surrounds it and whatever the other secrets are", () =>
+  it("leaves no secret, whatever surrounds it and whatever the other secrets are", () =>
     fc.assert(
       fc.property(fc.array(secret, { minLength: 1, maxLength: 4 }), fc.array(noise), (secrets, noise) => {
         const text = noise.flatMap((part, index) => [part, secrets[index % secrets.length]]).join("") + secrets.join("")
@@ -75,7 +75,7 @@ describe("scrub", () => {
       often
     ))
 
-  it("leaves none behind that overlap each other", () =>
+  it("leaves no secret of several that overlap", () =>
     fc.assert(
       fc.property(secret, secret, fc.nat({ max: 40 }), (one, other, cut) => {
         const text = one.slice(0, cut) + other + one.slice(cut) + one + other.slice(0, cut) + one
@@ -86,7 +86,7 @@ describe("scrub", () => {
       often
     ))
 
-  it("leaves none behind that is URL-encoded", () =>
+  it("leaves no URL-encoded secret", () =>
     fc.assert(
       fc.property(secret, noise, noise, (secret, before, after) => {
         const whole = Buffer.from(secret).toString()
@@ -101,7 +101,7 @@ describe("scrub", () => {
       often
     ))
 
-  it("leaves none behind that is JSON-escaped, once or twice", () =>
+  it("leaves no secret that is JSON-escaped once or twice", () =>
     fc.assert(
       fc.property(secret, noise, noise, (secret, before, after) => {
         const document = JSON.stringify({ error: `${before}${secret}${after}` })
@@ -115,7 +115,7 @@ describe("scrub", () => {
       often
     ))
 
-  it("leaves none behind inside base64, at any position, in both alphabets", () =>
+  it("leaves no secret inside base64, at any position, in both alphabets", () =>
     fc.assert(
       fc.property(secret, bytes, bytes, noise, noise, (secret, head, tail, before, after) => {
         const whole = Buffer.from(secret).toString()
@@ -133,7 +133,7 @@ describe("scrub", () => {
       often
     ))
 
-  it("leaves none behind inside the base64 of an encoded text", () =>
+  it("leaves no secret inside the base64 of an encoded text", () =>
     fc.assert(
       fc.property(secret, bytes, bytes, (secret, head, tail) => {
         const whole = Buffer.from(secret).toString()
@@ -146,7 +146,7 @@ describe("scrub", () => {
       often
     ))
 
-  it("does the same the second time", () =>
+  it("changes nothing the second time", () =>
     fc.assert(
       fc.property(fc.array(secret, { maxLength: 3 }), fc.array(fc.oneof(noise, secret)), (secrets, parts) => {
         const scrub = scrubWith(...secrets)
@@ -156,14 +156,14 @@ describe("scrub", () => {
       often
     ))
 
-  it("leaves a text without secrets as it is", () =>
+  it("returns a text without secrets unchanged", () =>
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("x", "y", " ", "%", "\\", "+") }), (text) => {
         assert.strictEqual(scrubWith("secret-1", "secret-2")(text), text)
       })
     ))
 
-  it("does not hide what is too short to be one", () =>
+  it("does not hide values that are too short", () =>
     fc.assert(
       fc.property(fc.string({ maxLength: 3 }), fc.string(), (short, text) => {
         assert.strictEqual(scrubWith(short)(text), text)
@@ -172,7 +172,7 @@ describe("scrub", () => {
 })
 
 describe("a set of secrets", () => {
-  it("shows none of them when it is printed", () =>
+  it("shows no secret when it is printed", () =>
     fc.assert(
       fc.property(
         fc.array(fc.string({ minLength: 12, unit: fc.constantFrom("q", "z", "7") }), { minLength: 1 }),

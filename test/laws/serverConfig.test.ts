@@ -48,7 +48,7 @@ const decoded = (input: unknown, defaults?: ServerConfig.Defaults) =>
 const config = (input: unknown, defaults?: ServerConfig.Defaults) => Option.getOrThrow(decoded(input, defaults).config)
 
 describe("the spellings of a server", () => {
-  it("of a local one normalise to the same config", () =>
+  it("normalise to the same config for a local server", () =>
     fc.assert(
       fc.property(common, program, environment, (common, [command, args], env) => {
         const ours = config({ ...common, type: "local", command: [command, ...args], environment: env })
@@ -63,7 +63,7 @@ describe("the spellings of a server", () => {
       runs(500)
     ))
 
-  it("of a remote one normalise to the same config", () =>
+  it("normalise to the same config for a remote server", () =>
     fc.assert(
       fc.property(
         common,
@@ -82,7 +82,7 @@ describe("the spellings of a server", () => {
       runs(500)
     ))
 
-  it("with secrets redacted or plain normalise to the same config", () =>
+  it("normalise to the same config with redacted and with plain secrets", () =>
     fc.assert(
       fc.property(program, environment, ([command, args], env) => {
         const redacted = Object.fromEntries(Object.entries(env).map(([key, value]) => [key, Redacted.make(value)]))
@@ -93,7 +93,7 @@ describe("the spellings of a server", () => {
 })
 
 describe("decode", () => {
-  it("answers anything with a config or an error that names a place", () =>
+  it("returns a config or an error that names a place for every value", () =>
     fc.assert(
       fc.property(
         fc.oneof(
@@ -175,7 +175,7 @@ describe("decode", () => {
 describe("a config", () => {
   const any = Arbitrary.make(ServerConfig.ServerConfig)
 
-  it("that is the same filters the same tools", () =>
+  it("filters the same tools as an equal config", () =>
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.constantFrom("*", "a*", "ab", "b*"), { minLength: 1 }),
@@ -197,7 +197,7 @@ describe("a config", () => {
       )
     ))
 
-  it("asks for nothing when it is the same, and for something when it is not", () =>
+  it("needs no change compared with an equal config, and a change otherwise", () =>
     fc.assert(
       fc.property(any, any, (a, b) => {
         assert.strictEqual(ServerConfig.compare(a, a), "none")
@@ -207,7 +207,7 @@ describe("a config", () => {
       runs(200)
     ))
 
-  it("shows nothing that was redacted in a scrubbed text, raw or encoded", () =>
+  it("scrubs redacted values from a text, raw or encoded", () =>
     fc.assert(
       fc.property(any, (config) => {
         const scrub = Secrets.scrub(ServerConfig.secrets(config))

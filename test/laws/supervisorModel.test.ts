@@ -118,7 +118,7 @@ const commands = fc.commands(
   { maxCommands: 30, size: "max" }
 )
 
-it("does what a list of names and a switch for each would do", () =>
+it("behaves like a list of names with one switch each", () =>
   fc.assert(
     fc.property(fc.nat(), commands, (seed, commands) => {
       const simulation = Simulation.make(seed)

@@ -70,7 +70,7 @@ describe("public tool names", () => {
       often
     ))
 
-  it("do not depend on who is up", () =>
+  it("do not depend on which servers are connected", () =>
     fc.assert(
       fc.property(refs, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), (refs, up) => {
         const nameOf = ToolName.namer(serversOf(refs))
@@ -84,7 +84,7 @@ describe("public tool names", () => {
       often
     ))
 
-  it("are plain exactly when the rule says so", () =>
+  it("are plain exactly if the naming rule allows it", () =>
     fc.assert(
       fc.property(fc.array(word, { maxLength: 6 }), ref, (others, ref) => {
         const name = `${ref.server}_${ref.tool}`
@@ -138,7 +138,7 @@ describe("public tool names", () => {
       often
     ))
 
-  it("tell a_b + c from a + b_c", () => {
+  it("distinguish a_b + c from a + b_c", () => {
     const nameOf = ToolName.namer(["a", "a_b"])
     const one = nameOf({ server: "a_b", tool: "c" })
     const other = nameOf({ server: "a", tool: "b_c" })
@@ -155,7 +155,7 @@ describe("tool filters", () => {
     { maxKeys: 4 }
   )
 
-  it("take any pattern and any name", () =>
+  it("accept any pattern and any name", () =>
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.boolean()), ref, (globs, ref) => {
         assert.isBoolean(ToolName.filter({ global: globs, server: globs, agent: globs })(ref))
@@ -163,7 +163,7 @@ describe("tool filters", () => {
       often
     ))
 
-  it("let a later match win over an earlier one", () =>
+  it("let a later match override an earlier one", () =>
     fc.assert(
       fc.property(globs, globs, globs, fc.boolean(), ref, (global, server, agent, last, ref) => {
         const allowed = ToolName.filter({ global, server, agent: { ...without(agent, "*"), "*": last } })
@@ -172,7 +172,7 @@ describe("tool filters", () => {
       often
     ))
 
-  it("change nothing where nothing matches", () =>
+  it("change nothing if nothing matches", () =>
     fc.assert(
       fc.property(globs, ref, (global, ref) => {
         const allowed = ToolName.filter({ global })(ref)

@@ -3,7 +3,7 @@ import { Chunk, Effect, Fiber, Stream } from "effect"
 import * as Broadcast from "../../src/system/stream/Broadcast.js"
 
 describe("Broadcast", () => {
-  it.scoped("keeps what is said early for the first reader, and only for it", () =>
+  it.scoped("keeps early values for the first reader only", () =>
     Effect.gen(function* () {
       const broadcast = Broadcast.make<number>({ capacity: 10, early: true })
       broadcast.publish(1)
@@ -16,7 +16,7 @@ describe("Broadcast", () => {
     })
   )
 
-  it.scoped("of values with the same key only the newest waits", () =>
+  it.scoped("keeps only the newest of waiting values with one key", () =>
     Effect.gen(function* () {
       const broadcast = Broadcast.make<string>({ capacity: 10, key: (value) => value, early: true })
       for (let count = 0; count < 200; count += 1) broadcast.publish("changed")
@@ -30,7 +30,7 @@ describe("Broadcast", () => {
     })
   )
 
-  it.effect("a reader that does not keep up misses the oldest", () =>
+  it.effect("drops the oldest values for a reader that is too slow", () =>
     Effect.gen(function* () {
       const broadcast = Broadcast.make<number>({ capacity: 3, early: true })
       for (let value = 1; value <= 5; value += 1) broadcast.publish(value)
@@ -39,7 +39,7 @@ describe("Broadcast", () => {
     })
   )
 
-  it.scoped("a subscription hears what is said before it is read", () =>
+  it.scoped("delivers values that were published between subscribing and reading", () =>
     Effect.gen(function* () {
       const broadcast = Broadcast.make<number>({ capacity: 3, early: false })
       broadcast.publish(1)
@@ -50,7 +50,7 @@ describe("Broadcast", () => {
     })
   )
 
-  it.effect("a reader that does not keep up misses the oldest beyond 1 MiB of keys", () =>
+  it.effect("drops the oldest values beyond 1 MiB of keys for a reader that is too slow", () =>
     Effect.gen(function* () {
       const broadcast = Broadcast.make<string>({ capacity: 10_000, key: (value) => value, early: true })
       const uri = (index: number) => `${"x".repeat(8_000)}${index}`
@@ -64,7 +64,7 @@ describe("Broadcast", () => {
     })
   )
 
-  it.scoped("room is counted anew after a reader took what waited", () =>
+  it.scoped("frees the room of values that a reader took", () =>
     Effect.gen(function* () {
       const broadcast = Broadcast.make<string>({ capacity: 10, key: (value) => value, early: false })
       const stream = yield* broadcast.subscribe

@@ -15,7 +15,7 @@ const work = (ms: number) =>
   })
 
 describe("FairScheduler", () => {
-  it.live("lets the event loop turn while many fibers are busy", () =>
+  it.live("returns to the event loop while many fibers are busy", () =>
     Effect.gen(function* () {
       let turns = 0
       let isDone = false
@@ -32,7 +32,7 @@ describe("FairScheduler", () => {
     })
   )
 
-  it.live("interrupts the work of one fiber that never waits", () =>
+  it.live("interrupts one fiber that never waits", () =>
     Effect.gen(function* () {
       let turns = 0
       const turn = () => {
@@ -45,7 +45,7 @@ describe("FairScheduler", () => {
     })
   )
 
-  it.live("runs tasks in their order, those of a lower priority number first", () =>
+  it.live("runs tasks in order, those with a lower priority number first", () =>
     Effect.gen(function* () {
       const order: Array<string> = []
       const names = Array.from({ length: 20 }, (_, index) => `task ${index}`)
@@ -64,7 +64,7 @@ describe("FairScheduler", () => {
     })
   )
 
-  it.live("keeps thousands of waiting tasks, each of which runs once", () =>
+  it.live("runs each of thousands of waiting tasks once", () =>
     Effect.gen(function* () {
       let ran = 0
       const count = Effect.zipRight(

@@ -14,7 +14,7 @@ const ringOf = (capacity: number, values: ReadonlyArray<number>) => {
 
 const read = <A>(stream: Stream.Stream<A>) => Effect.map(Stream.runCollect(stream), Chunk.toReadonlyArray)
 
-describe("Ring", () => {
+describe("ReplayLog", () => {
   it("numbers values from 1", () => {
     const ring = ringOf(3, [])
     assert.strictEqual(ring.next(), 1)
@@ -22,7 +22,7 @@ describe("Ring", () => {
     assert.strictEqual(ring.next(), 2)
   })
 
-  it.effect("gives what is kept, then what comes, then ends", () =>
+  it.effect("streams the kept values, then new ones, then ends", () =>
     Effect.gen(function* () {
       const ring = ringOf(10, [1, 2, 3])
       const reader = yield* Effect.fork(read(ring.from(() => 2)))
@@ -35,7 +35,7 @@ describe("Ring", () => {
     })
   )
 
-  it.effect("ends readers after what is still there for them, and takes nothing more", () =>
+  it.effect("ends readers after the kept values and accepts no further value", () =>
     Effect.gen(function* () {
       const ring = ringOf(10, [1, 2])
       ring.end()
@@ -45,7 +45,7 @@ describe("Ring", () => {
     })
   )
 
-  it.effect("says once what is no longer there", () =>
+  it.effect("reports dropped values once", () =>
     Effect.gen(function* () {
       const ring = ringOf(3, numbers(1, 7))
       ring.end()
@@ -54,7 +54,7 @@ describe("Ring", () => {
     })
   )
 
-  it.effect("leaves out in silence where nobody says what was missed", () =>
+  it.effect("skips dropped values without a report if no report is given", () =>
     Effect.gen(function* () {
       const ring = ReplayLog.make<number>({ capacity: 2 })
       numbers(1, 5).forEach(ring.push)
@@ -63,7 +63,7 @@ describe("Ring", () => {
     })
   )
 
-  it.effect("keeps as many values as have room, and the newest however large it is", () =>
+  it.effect("keeps as many values as have room, and always the newest", () =>
     Effect.gen(function* () {
       const make = (values: ReadonlyArray<number>) => {
         const ring = ReplayLog.make<number | string>({
@@ -84,7 +84,7 @@ describe("Ring", () => {
     })
   )
 
-  it.effect("a reader that falls out while it reads learns which values it missed", () =>
+  it.effect("reports to a reader which values were dropped while it read", () =>
     Effect.gen(function* () {
       const ring = ringOf(300, numbers(1, 300))
       const seen: Array<number | string> = []
@@ -111,7 +111,7 @@ describe("Ring", () => {
     ["no number at all", Number.NaN],
     ["infinity", Number.POSITIVE_INFINITY]
   ] as const) {
-    it.effect(`begins with the next value for ${what}`, () =>
+    it.effect(`starts at the next value for ${what}`, () =>
       Effect.gen(function* () {
         const ring = ringOf(10, [1, 2])
         const reader = yield* Effect.fork(read(ring.from(() => first)))
@@ -123,7 +123,7 @@ describe("Ring", () => {
     )
   }
 
-  it.effect("begins with the first value for 0, a negative number and a fraction", () =>
+  it.effect("starts at the first value for 0, a negative number and a fraction", () =>
     Effect.gen(function* () {
       const ring = ringOf(10, [1, 2])
       ring.end()
@@ -133,7 +133,7 @@ describe("Ring", () => {
     })
   )
 
-  it.effect("asks where to begin when the stream starts, each time", () =>
+  it.effect("evaluates the start each time the stream is run", () =>
     Effect.gen(function* () {
       const ring = ringOf(10, [1])
       const live = ring.from(ring.next)
@@ -145,7 +145,7 @@ describe("Ring", () => {
     })
   )
 
-  it.effect("readers have places of their own, and one that is gone holds nothing up", () =>
+  it.effect("gives each reader its own position, and does not wait for readers that are gone", () =>
     Effect.gen(function* () {
       const ring = ringOf(10, [1, 2])
       const all = yield* Effect.fork(read(ring.from(() => 1)))
@@ -160,7 +160,7 @@ describe("Ring", () => {
   )
 })
 
-describe("a reader that makes room for others at any moment", () => {
+describe("a reader that yields at any moment", () => {
   const values = Array.from({ length: 40 }, (_, index) => index)
 
   /** What it reads while somebody writes, in turns that the seed decides. */
@@ -184,7 +184,7 @@ describe("a reader that makes room for others at any moment", () => {
     return { isOver: reading.unsafePoll() !== null, seen }
   }
 
-  it("hears what comes between its look and its wait", () => {
+  it("receives a value that is added between its check and its wait", () => {
     for (let seed = 0; seed < 500; seed++) {
       assert.deepStrictEqual(read(seed), { isOver: true, seen: values }, `seed ${seed}`)
     }

@@ -5,8 +5,8 @@ import { isOver, resultOf, settle } from "../supervision/support.js"
 
 const read = <A>(stream: Stream.Stream<A>) => Effect.map(Stream.runCollect(stream), Chunk.toReadonlyArray)
 
-describe("Cell", () => {
-  it.effect("tells the current value first, then each change, and ends", () =>
+describe("StateCell", () => {
+  it.effect("streams the current value, then each change, then ends", () =>
     Effect.gen(function* () {
       const cell = StateCell.make(1)
       const reader = yield* Effect.fork(read(cell.changes))
@@ -19,7 +19,7 @@ describe("Cell", () => {
     })
   )
 
-  it.effect("a slow reader gets the newest value and none between", () =>
+  it.effect("gives a slow reader the newest value and none between", () =>
     Effect.gen(function* () {
       const cell = StateCell.make(1)
       const go = yield* Deferred.make<void>()
@@ -33,7 +33,7 @@ describe("Cell", () => {
     })
   )
 
-  it.effect("the stream of an ended cell is its last value", () =>
+  it.effect("streams only the last value after it ended", () =>
     Effect.gen(function* () {
       const cell = StateCell.make(1)
       cell.set(2)
@@ -42,7 +42,7 @@ describe("Cell", () => {
     })
   )
 
-  it.effect("one that has ended may still change, and tells nobody", () =>
+  it.effect("can still be set after it ended, without a notification", () =>
     Effect.gen(function* () {
       const cell = StateCell.make(1)
       const reader = yield* Effect.fork(read(cell.changes))
@@ -54,14 +54,14 @@ describe("Cell", () => {
     })
   )
 
-  it.effect("until gives what is picked of the value there is", () =>
+  it.effect("until returns at once if the current value matches", () =>
     Effect.gen(function* () {
       const cell = StateCell.make(7)
       assert.strictEqual(yield* cell.until((value) => (value > 5 ? `${value}!` : undefined)), "7!")
     })
   )
 
-  it.effect("until sees every value, also one that is replaced at once", () =>
+  it.effect("until checks every value, also one that is replaced at once", () =>
     Effect.gen(function* () {
       const cell = StateCell.make(1)
       const waiting = yield* Effect.fork(cell.until((value) => (value === 2 ? value : undefined)))
@@ -84,7 +84,7 @@ describe("Cell", () => {
     })
   )
 
-  it.effect("asks no more once it has been answered or interrupted", () =>
+  it.effect("until stops checking once it returned or was interrupted", () =>
     Effect.gen(function* () {
       const cell = StateCell.make(1)
       let asked = 0
@@ -104,7 +104,7 @@ describe("Cell", () => {
     })
   )
 
-  it.effect("one who waits may set the cell", () =>
+  it.effect("until can set the cell while it checks", () =>
     Effect.gen(function* () {
       const cell = StateCell.make(1)
       const first = yield* Effect.fork(cell.until((value) => (value === 2 ? (cell.set(3), value) : undefined)))

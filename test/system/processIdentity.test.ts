@@ -43,29 +43,29 @@ describe("parseStat", () => {
     `4242 (${name}) ${state} 1 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 11 0 987654 1 2 3\n`
 
   for (const name of ["node", "a b", ") R 1 2", "((", "x) Z 9 9 9", "two\nlines"]) {
-    it(`finds its way behind a program called ${JSON.stringify(name)}`, () => {
+    it(`parses the line of a program called ${JSON.stringify(name)}`, () => {
       assert.deepStrictEqual(parseStat(line(name, "S")), { group: 77, startedAt: "987654", runs: true })
     })
   }
 
-  it("knows the dead that nobody has buried", () => {
+  it("recognises zombies", () => {
     assert.deepStrictEqual(
       ["Z", "X", "T", "D"].map((state) => parseStat(line("node", state))?.runs),
       [false, false, true, true]
     )
   })
 
-  it("makes nothing of what is no such line", () => {
+  it("returns nothing for other text", () => {
     for (const text of ["", "1 (x) S", "nonsense"]) assert.isUndefined(parseStat(text))
   })
 })
 
 describe("parsePs", () => {
-  it("gives the time of the start, as it is written", () => {
+  it("returns the start time unchanged", () => {
     assert.deepStrictEqual(parsePs("Ss   Mon Nov 16 19:41:00 2026    \n"), { startedAt: "Mon Nov 16 19:41:00 2026" })
   })
 
-  it("gives nothing for the dead and for nobody", () => {
+  it("returns nothing for zombies and for no process", () => {
     for (const text of ["", "\n", "Z+   Mon Nov 16 19:41:00 2026\n"]) assert.isUndefined(parsePs(text))
   })
 })

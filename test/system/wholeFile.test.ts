@@ -10,14 +10,14 @@ afterAll(() => rmSync(place, { recursive: true, force: true }))
 const reasonOf = (path: string): Promise<string> => makeDirectory(path).then(() => "made", codeOf)
 
 describe("makeDirectory", () => {
-  it("makes what is missing, for nobody but the user, however many ask for it", async () => {
+  it("creates missing directories for the user only, also in concurrent calls", async () => {
     const path = join(place, "a", "b", "c")
     await Promise.all(Array.from({ length: 10 }, () => makeDirectory(path)))
     for (const each of [path, join(place, "a")]) assert.strictEqual(statSync(each).mode & 0o777, 0o700)
     assert.strictEqual(await reasonOf(path), "made")
   })
 
-  it("says why where something else is in the way", async () => {
+  it("fails with the reason if a file is in the way", async () => {
     const file = join(place, "file")
     writeFileSync(file, "")
     assert.strictEqual(await reasonOf(file), "EEXIST")

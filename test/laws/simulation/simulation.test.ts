@@ -58,9 +58,9 @@ const expected = [
   "subscription ServerNotFound"
 ]
 
-describe("the supervisor, whatever happens to its servers", () => {
+describe("a simulated supervisor", () => {
   it(
-    "keeps every promise at every moment, recovers, and leaves nothing behind",
+    "obeys every law at every moment, recovers, and leaves nothing behind",
     async () => {
       const { failure } = await simulated()
       if (failure !== undefined) assert.fail(failure)
@@ -69,7 +69,7 @@ describe("the supervisor, whatever happens to its servers", () => {
   )
 
   it(
-    "meets everything that can happen",
+    "meets every kind of event and fault",
     async () => {
       const { coverage } = await simulated()
       assert.deepStrictEqual(
@@ -80,13 +80,13 @@ describe("the supervisor, whatever happens to its servers", () => {
     patience
   )
 
-  it("lives the same history again", () => {
+  it("repeats a history exactly from its seed", () => {
     for (const each of fc.sample(history, { numRuns: 20, seed: 11 })) {
       assert.deepStrictEqual(run(each).journal(), run(each).journal())
     }
   })
 
-  it("leaves no fiber of a finished history, so that memory does not grow with their number", () => {
+  it("leaves no fiber of a finished history", () => {
     const roots = () => Effect.runSync(Fiber.roots).length
     const before = roots()
     let left = 0
