@@ -17,7 +17,7 @@ const room = (gate: CallQueue.CallQueue): number => {
 }
 
 describe("CallQueue", () => {
-  it("lets in as many as its limit", () => {
+  it("admits as many calls as its limit", () => {
     const gate = CallQueue.make(2, 10)
     assert.isTrue(gate.tryEnter())
     assert.isTrue(gate.tryEnter())
@@ -26,7 +26,7 @@ describe("CallQueue", () => {
     assert.isTrue(gate.tryEnter())
   })
 
-  it.effect("admits in the order of arrival, and nobody past the line", () =>
+  it.effect("admits calls in the order of arrival", () =>
     Effect.gen(function* () {
       const gate = CallQueue.make(1, 10)
       gate.tryEnter()
@@ -49,7 +49,7 @@ describe("CallQueue", () => {
     })
   )
 
-  it.effect("is full when its line is", () =>
+  it.effect("rejects a call when its waiting line is full", () =>
     Effect.gen(function* () {
       const gate = CallQueue.make(1, 1)
       gate.tryEnter()
@@ -61,7 +61,7 @@ describe("CallQueue", () => {
     })
   )
 
-  it.effect("patience ends, and the place in the line with it", () =>
+  it.effect("removes a call from the line when its waiting time is over", () =>
     Effect.gen(function* () {
       const gate = CallQueue.make(1, 10)
       gate.tryEnter()
@@ -76,7 +76,7 @@ describe("CallQueue", () => {
     })
   )
 
-  it.effect("an interrupted one leaves the line", () =>
+  it.effect("removes an interrupted call from the line", () =>
     Effect.gen(function* () {
       const gate = CallQueue.make(1, 10)
       gate.tryEnter()
@@ -89,7 +89,7 @@ describe("CallQueue", () => {
     })
   )
 
-  it.effect("an interrupt right after the admission gives the place back", () =>
+  it.effect("releases the place of a call that is interrupted right after its admission", () =>
     Effect.gen(function* () {
       const gate = CallQueue.make(1, 10)
       gate.tryEnter()
@@ -101,7 +101,7 @@ describe("CallQueue", () => {
     })
   )
 
-  it.effect("a larger limit admits those who wait, a smaller one throws nobody out", () =>
+  it.effect("admits waiting calls when the limit grows, and ends no call when it shrinks", () =>
     Effect.gen(function* () {
       const gate = CallQueue.make(1, 10)
       gate.tryEnter()
@@ -117,56 +117,54 @@ describe("CallQueue", () => {
     })
   )
 
-  it.effect(
-    "whatever order of entering, leaving, losing patience and interrupts: no place is lost and none is won",
-    () =>
-      Effect.promise(() =>
-        fc.assert(
-          fc.asyncProperty(
-            fc.array(fc.constantFrom("enter", "leave", "interrupt", "leave and interrupt"), { maxLength: 30 }),
-            (steps) =>
-              Effect.runPromise(
-                Effect.gen(function* () {
-                  const gate = CallQueue.make(2, 3)
-                  const inside: Array<number> = []
-                  const fibers = new Map<number, Fiber.RuntimeFiber<string>>()
-                  let id = 0
-                  const enter = (mine: number) =>
-                    Effect.uninterruptibleMask((restore) =>
-                      Effect.tap(gate.enter(forever, restore), (place) =>
-                        Effect.sync(() => {
-                          fibers.delete(mine)
-                          if (place === "in") inside.push(mine)
-                        })
-                      )
+  it.effect("loses and gains no place in any order of entering, leaving, timeouts and interrupts", () =>
+    Effect.promise(() =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.constantFrom("enter", "leave", "interrupt", "leave and interrupt"), { maxLength: 30 }),
+          (steps) =>
+            Effect.runPromise(
+              Effect.gen(function* () {
+                const gate = CallQueue.make(2, 3)
+                const inside: Array<number> = []
+                const fibers = new Map<number, Fiber.RuntimeFiber<string>>()
+                let id = 0
+                const enter = (mine: number) =>
+                  Effect.uninterruptibleMask((restore) =>
+                    Effect.tap(gate.enter(forever, restore), (place) =>
+                      Effect.sync(() => {
+                        fibers.delete(mine)
+                        if (place === "in") inside.push(mine)
+                      })
                     )
-                  const leave = () => {
-                    if (inside.pop() !== undefined) gate.leave()
-                  }
-                  const interruptFirst = Effect.suspend(() => {
-                    const [first] = fibers
-                    if (first === undefined) return Effect.void
-                    fibers.delete(first[0])
-                    return Fiber.interrupt(first[1])
-                  })
-                  for (const step of steps) {
-                    if (step === "enter") {
-                      const mine = ++id
-                      fibers.set(mine, yield* Effect.fork(enter(mine)))
-                    }
-                    if (step.startsWith("leave")) leave()
-                    if (step.endsWith("interrupt")) yield* interruptFirst
-                    if (step !== "leave and interrupt") yield* Effect.yieldNow()
-                    assert.isAtMost(inside.length, 2)
-                  }
-                  while (fibers.size > 0) yield* interruptFirst
-                  while (inside.length > 0) leave()
-                  assert.strictEqual(gate.waiting(), 0)
-                  assert.strictEqual(room(gate), 2)
+                  )
+                const leave = () => {
+                  if (inside.pop() !== undefined) gate.leave()
+                }
+                const interruptFirst = Effect.suspend(() => {
+                  const [first] = fibers
+                  if (first === undefined) return Effect.void
+                  fibers.delete(first[0])
+                  return Fiber.interrupt(first[1])
                 })
-              )
-          )
+                for (const step of steps) {
+                  if (step === "enter") {
+                    const mine = ++id
+                    fibers.set(mine, yield* Effect.fork(enter(mine)))
+                  }
+                  if (step.startsWith("leave")) leave()
+                  if (step.endsWith("interrupt")) yield* interruptFirst
+                  if (step !== "leave and interrupt") yield* Effect.yieldNow()
+                  assert.isAtMost(inside.length, 2)
+                }
+                while (fibers.size > 0) yield* interruptFirst
+                while (inside.length > 0) leave()
+                assert.strictEqual(gate.waiting(), 0)
+                assert.strictEqual(room(gate), 2)
+              })
+            )
         )
       )
+    )
   )
 })

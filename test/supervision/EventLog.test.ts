@@ -15,7 +15,7 @@ const fill = (log: EventLog.EventLog, count: number) => {
 }
 
 describe("EventLog", () => {
-  it.effect("numbers events from 1 and says when they happened", () =>
+  it.effect("numbers events from 1 and records their time", () =>
     Effect.gen(function* () {
       const log = yield* makeLog
       log.publish(added("a"))
@@ -29,7 +29,7 @@ describe("EventLog", () => {
     })
   )
 
-  it.effect("live is from now on", () =>
+  it.effect("streams new events only, from `live`", () =>
     Effect.gen(function* () {
       const log = yield* makeLog
       log.publish(added("a"))
@@ -44,7 +44,7 @@ describe("EventLog", () => {
     })
   )
 
-  it.effect("all readers see the same order", () =>
+  it.effect("gives all readers the same order", () =>
     Effect.gen(function* () {
       const log = yield* makeLog
       const readers = yield* Effect.forEach([1, 2, 3], () => Effect.fork(read(log.live)))
@@ -57,7 +57,7 @@ describe("EventLog", () => {
     })
   )
 
-  it.effect("keeps 10,000 events, and Skipped stands for older ones", () =>
+  it.effect("keeps 10,000 events and reports older ones as Skipped", () =>
     Effect.gen(function* () {
       const log = yield* makeLog
       fill(log, 10_003)
@@ -71,7 +71,7 @@ describe("EventLog", () => {
     })
   )
 
-  it.effect("keeps 16 MiB of events, and Skipped stands for older ones", () =>
+  it.effect("keeps 16 MiB of events and reports older ones as Skipped", () =>
     Effect.gen(function* () {
       const log = yield* makeLog
       for (let index = 0; index < 3_000; index++) {
@@ -87,7 +87,7 @@ describe("EventLog", () => {
     })
   )
 
-  it.effect("counts every name of a change", () =>
+  it.effect("counts the size of every name in a change", () =>
     Effect.gen(function* () {
       const log = yield* makeLog
       const added = Array.from({ length: 40_000 }, (_, index) => `tool_with_a_name_${index}`)

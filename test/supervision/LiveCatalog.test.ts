@@ -38,13 +38,13 @@ const makeBook = (rules: Partial<LiveCatalog.Rules> = {}) => {
 }
 
 describe("LiveCatalog", () => {
-  it("begins empty, with revision 0 and nothing told", () => {
+  it("starts empty, with revision 0 and no event", () => {
     const { book, world } = makeBook()
     assert.deepStrictEqual(book.current.get(), Catalog.empty)
     assert.deepStrictEqual(world.changes, [])
   })
 
-  it("merges what servers list, in their order, and tells what came", () => {
+  it("merges the listings of servers in their order and publishes what was added", () => {
     const { book, names, show, world } = makeBook()
     show(source("a", "x"), source("b", "y"))
     assert.deepStrictEqual(names(book.current.get()), ["a_x", "b_y"])
@@ -60,7 +60,7 @@ describe("LiveCatalog", () => {
     ])
   })
 
-  it("is the same object, and tells nothing, while nothing changes", () => {
+  it("stays the same object and publishes nothing while nothing changes", () => {
     const { book, show, world } = makeBook()
     const a = source("a", "x")
     show(a)
@@ -70,7 +70,7 @@ describe("LiveCatalog", () => {
     assert.lengthOf(world.changes, 1)
   })
 
-  it("the view of an agent is the same object as long as the revision is", () => {
+  it("returns the same view of an agent until the revision changes", () => {
     const { book, names, show } = makeBook({ agents: new Map([["careful", { "a_*": false }]]) })
     show(source("a", "x"), source("b", "y"))
     const view = book.forAgent("careful")
@@ -81,14 +81,14 @@ describe("LiveCatalog", () => {
     assert.deepStrictEqual(names(book.forAgent("careful")), ["b_y", "b_z"])
   })
 
-  it("an agent nobody knows sees what everybody sees", () => {
+  it("returns the default view for an unknown agent", () => {
     const { book, show } = makeBook()
     show(source("a", "x"))
     assert.strictEqual(book.forAgent("who"), book.current.get())
     assert.strictEqual(book.forAgent(undefined), book.current.get())
   })
 
-  it("an agent sees a change that everybody else does not", () => {
+  it("publishes a change that only an agent's view has", () => {
     const { book, names, show } = makeBook({ tools: { "a_*": false }, agents: new Map([["bold", { "a_*": true }]]) })
     const b = source("b", "y")
     show(source("a", "x"), b)
@@ -98,7 +98,7 @@ describe("LiveCatalog", () => {
     assert.deepStrictEqual(names(book.forAgent("bold")), ["a_x", "a_new", "b_y"])
   })
 
-  it("new filters for an agent hold although everybody sees the same as before", () => {
+  it("applies new filters of an agent although the default view stays the same", () => {
     const { book, configure, names, show } = makeBook({ agents: new Map([["careful", { "a_*": false }]]) })
     show(source("a", "x"), source("b", "y"))
     assert.deepStrictEqual(names(book.forAgent("careful")), ["b_y"])
@@ -106,7 +106,7 @@ describe("LiveCatalog", () => {
     assert.deepStrictEqual(names(book.forAgent("careful")), ["a_x"])
   })
 
-  it("new filters hide and tell it", () => {
+  it("publishes the tools that new filters hide", () => {
     const { book, configure, names, show, world } = makeBook()
     show(source("a", "x", "y"))
     configure({ tools: { a_x: false } })
@@ -117,7 +117,7 @@ describe("LiveCatalog", () => {
     })
   })
 
-  it("remembers what servers listed that are not listed now", () => {
+  it("keeps the last listing of servers that are not listed now", () => {
     const { book, names, show, world } = makeBook()
     show(source("a", "x"))
     world.sources = []
@@ -127,7 +127,7 @@ describe("LiveCatalog", () => {
     assert.isTrue(Option.isSome(Catalog.get(book.lastKnown(undefined), "a_x")))
   })
 
-  it("tells of each server what is wrong with its names and patterns", () => {
+  it("reports problems of names and patterns for each server", () => {
     const { book, show } = makeBook()
     show({ ...source("a", "x"), tools: { nothing: true } }, source("b", "y"))
     assert.deepStrictEqual(
@@ -139,7 +139,7 @@ describe("LiveCatalog", () => {
     assert.deepStrictEqual(book.diagnosticsOf("a"), [])
   })
 
-  it("looks only at the servers it is told of, and puts the catalog together when it is read", () => {
+  it("reads only the changed servers, and builds the catalog when it is read", () => {
     const asked: Array<string> = []
     const book = LiveCatalog.make({
       source: (server) => {
@@ -160,7 +160,7 @@ describe("LiveCatalog", () => {
     assert.deepStrictEqual(asked, ["s3"])
   })
 
-  it("looks only at a server that is admitted or dismissed, and at those whose tools it renames", () => {
+  it("reads only a server that is added or removed, and those whose tools it renames", () => {
     const asked: Array<string> = []
     const told: Array<string> = []
     const book = LiveCatalog.make({
@@ -189,7 +189,7 @@ describe("LiveCatalog", () => {
     assert.strictEqual(book.current.get().revision, before.revision + 4)
   })
 
-  it("what was listed last has the names that hold now", () => {
+  it("gives last listings their current public names", () => {
     const { book, names, show } = makeBook()
     show(source("a", "c_x"))
     assert.deepStrictEqual(names(book.lastKnown(undefined)), ["a_c_x"])

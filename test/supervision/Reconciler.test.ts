@@ -11,7 +11,7 @@ const remote = { url: "https://example.com" }
 const dynamic = (name: string, input: unknown) => [name, Either.getOrThrow(Reconciler.define(name, input, {}))] as const
 
 describe("resolving", () => {
-  it("gives a definition for each server, in order, with defaults and warnings", () => {
+  it("returns a definition for each server, in order, with defaults and warnings", () => {
     const { agents, defaults, definitions, diagnostics, tools } = resolve({
       servers: { b: { ...local, unknown: 1 } as never, a: remote },
       defaults: { timeout: 5, odd: 1 } as never,
@@ -40,31 +40,31 @@ describe("resolving", () => {
     assert.strictEqual(Either.getOrThrow(Reconciler.define("c", local, defaults)).config?.timeout.call, 5)
   })
 
-  it("shows a wrong entry as a failed server, and keeps the others", () => {
+  it("returns an invalid entry as a failed server, and keeps the others", () => {
     const definitions = running({ servers: { a: { command: 1 } as never, b: local } })
     assert.isUndefined(definitions.get("a")!.config)
     assert.strictEqual(definitions.get("a")!.settings.invalid?.errorTag, "InvalidConfig")
     assert.isDefined(definitions.get("b")!.config)
   })
 
-  it("shows what could not be read as a failed server, whatever else is said about it", () => {
+  it("returns an unreadable entry as a failed server, whatever else it contains", () => {
     const unreadable = { a: new InvalidConfig({ server: "a", issues: [{ path: [], expected: "x", found: "y" }] }) }
     const a = running({ servers: { a: local }, unreadable }).get("a")!
     assert.isUndefined(a.config)
     assert.include(a.settings.invalid?.error, "expected x")
   })
 
-  it("takes a mere switch for no server", () => {
+  it("ignores an entry that only switches a server on or off", () => {
     assert.strictEqual(running({ servers: { a: { enabled: false }, b: { enabled: true } } }).size, 0)
   })
 
-  it("does not let an untrusted server run", () => {
+  it("never runs an untrusted server", () => {
     const definitions = running({ servers: { a: local, b: local }, untrusted: ["a"] })
     assert.strictEqual(definitions.get("a")!.settings.disabled, "trust")
     assert.isUndefined(definitions.get("b")!.settings.disabled)
   })
 
-  it("takes names like those of every object's members", () => {
+  it("accepts names of properties that every object has", () => {
     const servers = JSON.parse('{ "__proto__": { "command": "a" }, "constructor": { "command": "b" } }')
     assert.deepStrictEqual([...running({ servers }).keys()], ["__proto__", "constructor"])
   })
@@ -89,7 +89,7 @@ describe("resolving", () => {
     assert.deepStrictEqual(error.issues[0]!.path, path)
   })
 
-  it("refuses what cannot be read without showing what it throws", () => {
+  it("rejects a value that throws when it is read, without showing the error", () => {
     const servers = {
       get a(): never {
         throw new Error("canary")
@@ -100,8 +100,8 @@ describe("resolving", () => {
   })
 })
 
-describe("defining a server while running", () => {
-  it("fails for a wrong entry and for a mere switch", () => {
+describe("adding a server while running", () => {
+  it("fails for an invalid entry and for one that only switches", () => {
     for (const input of [{ command: 1 }, { enabled: false }, 1]) {
       const error = Either.getOrThrow(Either.flip(Reconciler.define("a", input, {})))
       assert.strictEqual(error.server, "a")
@@ -131,7 +131,7 @@ describe("comparing", () => {
     assert.strictEqual(change(before, after), expected)
   })
 
-  it("starts, stops and keeps, and leaves alone what was added while running", () => {
+  it("starts, stops and keeps servers, and leaves those that were added while running", () => {
     const before = new Map([dynamic("d", local), ...running({ servers: { a: local, b: local } })])
     const changes = Reconciler.compare(before, resolve({ servers: { c: local, b: local } }))
     assert.deepStrictEqual(Reconciler.toPlan(changes, { appear: ["c_x"], vanish: [] }), {
@@ -145,7 +145,7 @@ describe("comparing", () => {
     assert.deepStrictEqual([...Reconciler.apply(before, changes).keys()], ["c", "b", "d"])
   })
 
-  it("lets the configuration take the name of a server that was added while running", () => {
+  it("gives the config a name that was added while running", () => {
     const before = new Map([dynamic("same", local), dynamic("other", local)])
     const changes = Reconciler.compare(before, resolve({ servers: { same: local, other: { command: "b" } } }))
     assert.deepStrictEqual(changes.taken, ["same", "other"])
@@ -154,7 +154,7 @@ describe("comparing", () => {
     assert.strictEqual(Reconciler.apply(before, changes).get("same")!.origin, "config")
   })
 
-  it("shows the new remarks on a server that is kept", () => {
+  it("updates the diagnostics of a server that is kept", () => {
     const before = running(one({ ...local, odd: 1 }))
     const changes = Reconciler.compare(before, resolve(one(local)))
     assert.deepStrictEqual(changes.keep, ["a"])
@@ -162,8 +162,8 @@ describe("comparing", () => {
   })
 })
 
-describe("remarks", () => {
-  it("are told of those servers only of which something else is said, however many there are", () => {
+describe("diagnostics", () => {
+  it("are published only for servers whose diagnostics changed, however many there are", () => {
     const odd = { ...local, odd: 1 } as never
     const before = running({ servers: { a: local, b: local, c: odd, d: odd } })
     const { change, remarked } = Reconciler.compare(

@@ -21,7 +21,7 @@ const recorded = Effect.map(Turns.make(options), (turns) => {
 })
 
 describe("Turns", () => {
-  it.scoped("so many at a time, in the order they came", () =>
+  it.scoped("run up to the limit at a time, in the order of arrival", () =>
     Effect.gen(function* () {
       const { begun, take } = yield* recorded
       for (const id of [1, 2, 3, 4]) yield* take(id, Effect.sleep(300))
@@ -34,7 +34,7 @@ describe("Turns", () => {
     })
   )
 
-  it.scoped("a turn that lasts too long ends, and its work goes on", () =>
+  it.scoped("end after a time limit, while their work continues", () =>
     Effect.gen(function* () {
       const { begun, take } = yield* recorded
       const slow = yield* take(1, Effect.delay(Effect.succeed("late"), 5000))
@@ -49,7 +49,7 @@ describe("Turns", () => {
     })
   )
 
-  it.scoped("work that ends at once is not kept waiting, but the next has to wait for the shortest turn", () =>
+  it.scoped("return the result of short work at once, and let the next wait for the minimum length", () =>
     Effect.gen(function* () {
       const { begun, take } = yield* recorded
       const quick = yield* take(1, Effect.fail("no"))
@@ -64,7 +64,7 @@ describe("Turns", () => {
     })
   )
 
-  it.scoped("who waits can be interrupted at once, and loses nothing for the others", () =>
+  it.scoped("lose no place when a waiting caller is interrupted", () =>
     Effect.gen(function* () {
       const { begun, take } = yield* recorded
       yield* take(1, Effect.never)
@@ -78,7 +78,7 @@ describe("Turns", () => {
     })
   )
 
-  it.scoped("an interrupt in a turn ends the work at once", () =>
+  it.scoped("end the work at once when they are interrupted", () =>
     Effect.gen(function* () {
       const { begun, take } = yield* recorded
       const interrupted = yield* take(1, Effect.never)
@@ -92,7 +92,7 @@ describe("Turns", () => {
     })
   )
 
-  it.effect("no clock is left when the scope is closed", () =>
+  it.effect("leave no timer after the scope is closed", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { begun, take } = yield* Scope.extend(recorded, scope)
@@ -106,7 +106,7 @@ describe("Turns", () => {
     })
   )
 
-  it("whatever work ends, hangs, fails or is interrupted: no place is lost", () =>
+  it("lose no place, whether work ends, hangs, fails or is interrupted", () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom(0, 50, 100, 500, 5000), fc.constantFrom("end", "fail", "interrupt")), {

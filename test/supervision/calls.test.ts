@@ -27,7 +27,7 @@ const weather = { name: "weather", inputSchema: citySchema }
 describe("finding the tool", () => {
   const open = { a: FakeConnector.open({ tools: ["read", "write"] }) }
 
-  it.scoped("calls by public name and by the server's own", () =>
+  it.scoped("accepts the public name and the server's own name", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       assert.strictEqual(textOf(yield* supervisor.callTool("a_read")), "read")
@@ -35,7 +35,7 @@ describe("finding the tool", () => {
     })
   )
 
-  it.scoped("an unknown name is told with the nearest there is, and the catalog that was looked into", () =>
+  it.scoped("fails for an unknown name with the nearest name and the catalog revision", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       const { revision } = yield* supervisor.catalog
@@ -48,7 +48,7 @@ describe("finding the tool", () => {
     })
   )
 
-  it.scoped("a filtered tool is neither listed nor callable, by either name", () =>
+  it.scoped("neither lists nor calls a filtered tool, by either name", () =>
     Effect.gen(function* () {
       const { count, supervisor, toolNames } = yield* supervise(
         { servers: { a: { ...local, tools: { write: false } }, b: local }, tools: { "b_*": false } },
@@ -62,7 +62,7 @@ describe("finding the tool", () => {
     })
   )
 
-  it.scoped("an agent sees and calls by its own filters", () =>
+  it.scoped("applies an agent's own filters to its catalog and its calls", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         {
@@ -87,7 +87,7 @@ describe("finding the tool", () => {
 })
 
 describe("arguments", () => {
-  it.scoped("that do not fit are refused with their place, and nothing is sent", () =>
+  it.scoped("that are invalid are rejected with their place before anything is sent", () =>
     Effect.gen(function* () {
       const { count, eventsOf, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -105,7 +105,7 @@ describe("arguments", () => {
     })
   )
 
-  it.scoped("are checked before any waiting, and the server's state after that", () =>
+  it.scoped("are checked before the state of the server and before any waiting", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: remote } },
@@ -121,7 +121,7 @@ describe("arguments", () => {
     })
   )
 
-  it.scoped("a schema that cannot be compiled lets the call through, and says so once", () =>
+  it.scoped("are not checked if the schema cannot be compiled, with one diagnostic", () =>
     Effect.gen(function* () {
       const odd = { name: "odd", inputSchema: { type: "object", properties: { a: { $ref: "https://example.com/x" } } } }
       const { eventsOf, snapshot, supervisor } = yield* supervise(
@@ -139,7 +139,7 @@ describe("arguments", () => {
     })
   )
 
-  it.scoped("a prompt without a required argument is not asked for", () =>
+  it.scoped("of a prompt are rejected if a required one is missing", () =>
     Effect.gen(function* () {
       const { count, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -156,7 +156,7 @@ describe("arguments", () => {
 })
 
 describe("a server that is not ready", () => {
-  it.scoped("a call waits while it connects", () =>
+  it.scoped("a call waits while the server connects", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const call = yield* Effect.fork(supervisor.callServerTool("a", "x"))
@@ -168,7 +168,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("a call that waited for a tool which is not there is told so", () =>
+  it.scoped("a call that waited for an unknown tool fails with ToolNotFound", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const call = yield* Effect.fork(supervisor.callTool("a_y"))
@@ -178,7 +178,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("a call that waited is checked against the schema that has come", () =>
+  it.scoped("the arguments of a call that waited are checked against the new schema", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const call = yield* Effect.fork(supervisor.callTool("a_weather", { city: 7 }))
@@ -188,7 +188,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("waits for 10 seconds, or as long as it is told", () =>
+  it.scoped("a call waits 10 seconds, or as long as its options say", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const usual = yield* Effect.fork(supervisor.callServerTool("a", "x"))
@@ -204,7 +204,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("does not wait at all if told so", () =>
+  it.scoped("a call does not wait if its options say so", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const call = yield* Effect.fork(supervisor.callServerTool("a", "x", {}, { waitForReady: 0 }))
@@ -212,7 +212,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("waiting counts as total time", () =>
+  it.scoped("waiting counts towards the total timeout", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const call = yield* Effect.fork(supervisor.callServerTool("a", "x", {}, { totalTimeout: "4 seconds" }))
@@ -222,7 +222,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("what is left of the total is what the server gets", () =>
+  it.scoped("the server gets the rest of the total timeout", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const call = yield* Effect.fork(
@@ -240,7 +240,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("a call waits for a retry that is near, and not for one that is far", () =>
+  it.scoped("a call waits for a retry within its waiting time, and fails at once for a later one", () =>
     Effect.gen(function* () {
       const busy = (retryAfter: number) =>
         FakeConnector.fail(new Errors.HttpFailed({ server: "a", status: 503, retryAfter }))
@@ -259,7 +259,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("a call that waits is told at once when there is nothing to wait for any more", () =>
+  it.scoped("a waiting call fails as soon as the server cannot become ready", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const call = yield* Effect.fork(supervisor.callServerTool("a", "x"))
@@ -269,7 +269,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("interrupting a call that waits leaves the attempt to others", () =>
+  it.scoped("interrupting a waiting call does not end the attempt", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const first = yield* Effect.fork(supervisor.callServerTool("a", "x"))
@@ -283,7 +283,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("a prompt without what it needs is refused, also where that is known only later", () =>
+  it.scoped("a prompt without a required argument is rejected, also if it is listed later", () =>
     Effect.gen(function* () {
       const { controls, story, supervisor } = yield* supervise({ servers: { a: local } })
       const asked = yield* Effect.fork(supervisor.getPrompt("a", "p"))
@@ -295,7 +295,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("a name that will not be that of its tool does not reach it while it connects", () =>
+  it.scoped("a plain name that will be ambiguous does not reach a tool while its server connects", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         { servers: { a: local, a_b: local, "my server": local } },
@@ -307,7 +307,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("a name with a hash waits for the servers that may have it", () =>
+  it.scoped("a name with a hash waits for the servers that may have that tool", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { "my server": local, other: local } })
       const name = ToolName.namer(["my server", "other"])({ server: "my server", tool: "t" })
@@ -318,7 +318,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("a call on a removed server is told that there is none", () =>
+  it.scoped("a call to a removed server fails with ServerNotFound", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const call = yield* Effect.fork(supervisor.callServerTool("a", "x"))
@@ -328,7 +328,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("every kind of request waits alike", () =>
+  it.scoped("every kind of request waits in the same way", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const read = yield* Effect.fork(supervisor.readResource("a", "file:///x"))
@@ -348,7 +348,7 @@ describe("a server that is not ready", () => {
     })
   )
 
-  it.scoped("does not wait for a server that comes back later than it is wanted", () =>
+  it.scoped("a call does not wait for a retry that is later than its waiting time", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         { servers: { a: remote } },

@@ -22,7 +22,7 @@ const listed = ({ controls }: Pick<FakeConnector.FakeConnector, "controls">, ser
   )
 
 describe("one catalog of all servers", () => {
-  it.scoped("has everything of everybody, in the order of the configuration", () =>
+  it.scoped("contains the listings of all servers in the order of the config", () =>
     Effect.gen(function* () {
       const { controls, supervisor, toolNames } = yield* supervise({ servers: { b: local, a: local } })
       // who comes first makes no difference
@@ -41,7 +41,7 @@ describe("one catalog of all servers", () => {
     })
   )
 
-  it.scoped("is the same object while nothing changes, and has a higher number when something has", () =>
+  it.scoped("is the same object while nothing changes, and has a higher revision after a change", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -61,7 +61,7 @@ describe("one catalog of all servers", () => {
     })
   )
 
-  it.scoped("tools whose plain names would be the same have different ones, whoever is up", () =>
+  it.scoped("gives tools with equal plain names different names, whichever servers are connected", () =>
     Effect.gen(function* () {
       const { supervisor, toolNames } = yield* supervise(
         { servers: { a: local, a_b: local } },
@@ -76,7 +76,7 @@ describe("one catalog of all servers", () => {
     })
   )
 
-  it.scoped("catalogChanges: the current one first, then each change, conflated", () =>
+  it.scoped("catalogChanges streams the current catalog, then changes, conflated", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -95,7 +95,7 @@ describe("one catalog of all servers", () => {
     })
   )
 
-  it.scoped("an agent sees a new tool that is hidden from everybody else", () =>
+  it.scoped("shows an agent a new tool that the default view hides", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local }, tools: { "a_*": false }, agents: { bold: { tools: { "a_*": true } } } },
@@ -114,7 +114,7 @@ describe("one catalog of all servers", () => {
 })
 
 describe("a server that goes away and comes back", () => {
-  it.scoped("with the same list: nothing is published, and the catalog is the same object", () =>
+  it.scoped("with the same listing publishes nothing, and the catalog is the same object", () =>
     Effect.gen(function* () {
       const { controls, eventsOf, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -130,7 +130,7 @@ describe("a server that goes away and comes back", () => {
     })
   )
 
-  it.scoped("with another list: exactly the difference is published", () =>
+  it.scoped("with another listing publishes exactly the difference", () =>
     Effect.gen(function* () {
       const { eventsOf, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -144,7 +144,7 @@ describe("a server that goes away and comes back", () => {
     })
   )
 
-  it.scoped("stays listed for 30 seconds while it is being connected again, then no longer", () =>
+  it.scoped("stays listed for 30 seconds while it is reconnected", () =>
     Effect.gen(function* () {
       const { controls, eventsOf, snapshot, toolNames } = yield* supervise(
         { servers: { a: remote } },
@@ -160,7 +160,7 @@ describe("a server that goes away and comes back", () => {
     })
   )
 
-  it.scoped("comes back with its tools after the grace, and a call by name waits for it meanwhile", () =>
+  it.scoped("is listed again after the grace period, and a call by name waits for it meanwhile", () =>
     Effect.gen(function* () {
       const { controls, supervisor, toolNames } = yield* supervise(
         { servers: { a: { ...remote, timeout: { connect: "2 minutes" } } } },
@@ -177,7 +177,7 @@ describe("a server that goes away and comes back", () => {
     })
   )
 
-  it.scoped("is gone at once when nobody expects it back", () =>
+  it.scoped("is removed from the catalog at once if it is not reconnected", () =>
     Effect.gen(function* () {
       const { controls, supervisor, toolNames } = yield* supervise(
         { servers: { a: local, b: local } },
@@ -199,7 +199,7 @@ describe("a server that goes away and comes back", () => {
     })
   )
 
-  it.scoped("that was given up is not listed", () =>
+  it.scoped("is not listed after it was given up", () =>
     Effect.gen(function* () {
       const { toolNames, status } = yield* supervise(
         { servers: { a: { ...local, restart: { maxRestarts: 1 } } } },
@@ -213,7 +213,7 @@ describe("a server that goes away and comes back", () => {
 })
 
 describe("a list that changes", () => {
-  it.scoped("a tool that is added later is callable in the same session, one that is taken away is not", () =>
+  it.scoped("an added tool can be called in the same session, a removed one cannot", () =>
     Effect.gen(function* () {
       const { controls, snapshot, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -229,7 +229,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("200 notifications cause at most 2 lists, and the last state is known", () =>
+  it.scoped("is fetched at most twice for 200 notifications, and ends in the last state", () =>
     Effect.gen(function* () {
       const { controls, fake, toolNames } = yield* supervise(
         { servers: { a: local } },
@@ -247,7 +247,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("one that changes while it is fetched is fetched exactly once more", () =>
+  it.scoped("is fetched exactly once more if it changes while it is fetched", () =>
     Effect.gen(function* () {
       const { controls, fake, toolNames } = yield* supervise(
         { servers: { a: local } },
@@ -268,7 +268,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("a server that says so after every list is asked more and more seldom", () =>
+  it.scoped("is fetched after growing delays if the server notifies after every fetch", () =>
     Effect.gen(function* () {
       const { controls, fake } = yield* supervise(
         { servers: { a: local } },
@@ -287,7 +287,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("while it is being opened is fetched again", () =>
+  it.scoped("while the link is opened is fetched again", () =>
     Effect.gen(function* () {
       const { controls, toolNames } = yield* supervise({ servers: { a: local } })
       const attempt = yield* controls.awaitAttempt("a")
@@ -303,7 +303,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("and fails to be fetched keeps what is known, says so, and is tried again", () =>
+  it.scoped("keeps the old entries if it cannot be fetched, reports that, and is fetched again", () =>
     Effect.gen(function* () {
       const { controls, snapshot, toolNames } = yield* supervise(
         { servers: { a: local } },
@@ -326,7 +326,7 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped("nobody heard of is fetched after the time to live, that of the server or else of the config", () =>
+  it.scoped("without a notification is fetched after the time to live of the server or the config", () =>
     Effect.gen(function* () {
       const config = { ...local, health: false, catalogTtl: "10 minutes" } as const
       const listing = { items: [{ name: "x", inputSchema: { type: "object" } }], diagnostics: [], ttl: 60_000 }
@@ -342,7 +342,7 @@ describe("a list that changes", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("is fetched by a shorter time to live as soon as the server says one", () =>
+  it.scoped("is fetched after a shorter time to live as soon as the server gives one", () =>
     Effect.gen(function* () {
       const listing = (ttl: number) => ({
         items: [{ name: "x", inputSchema: { type: "object" } }],
@@ -363,25 +363,23 @@ describe("a list that changes", () => {
     })
   )
 
-  it.scoped(
-    "tools of a server that went away are not shown for longer than the grace, whatever the clock on the wall says",
-    () =>
-      Effect.gen(function* () {
-        const clock = yield* Effect.clock
-        let back = 0
-        const wall: typeof clock = Object.assign(Object.create(clock), {
-          unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() - back
-        })
-        const { controls, toolNames } = yield* supervise(
-          { servers: { a: local } },
-          { scripts: { a: [FakeConnector.open({ tools: ["x"] }), FakeConnector.hang] }, clock: wall }
-        )
-        yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.crash(closed()))
-        back = 3_600_000
-        yield* passed("29 seconds")
-        assert.deepStrictEqual(yield* toolNames, ["a_x"])
-        yield* passed("1 second")
-        assert.deepStrictEqual(yield* toolNames, [])
+  it.scoped("of a lost server is not shown for longer than the grace period, whatever the wall clock shows", () =>
+    Effect.gen(function* () {
+      const clock = yield* Effect.clock
+      let back = 0
+      const wall: typeof clock = Object.assign(Object.create(clock), {
+        unsafeCurrentTimeMillis: () => clock.unsafeCurrentTimeMillis() - back
       })
+      const { controls, toolNames } = yield* supervise(
+        { servers: { a: local } },
+        { scripts: { a: [FakeConnector.open({ tools: ["x"] }), FakeConnector.hang] }, clock: wall }
+      )
+      yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) => attempt.crash(closed()))
+      back = 3_600_000
+      yield* passed("29 seconds")
+      assert.deepStrictEqual(yield* toolNames, ["a_x"])
+      yield* passed("1 second")
+      assert.deepStrictEqual(yield* toolNames, [])
+    })
   )
 })

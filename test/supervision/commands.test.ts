@@ -30,7 +30,7 @@ const assertNeverTwo = (lines: ReadonlyArray<string>) => {
 }
 
 describe("connect and restart", () => {
-  it.scoped("give the first status that is not connecting", () =>
+  it.scoped("return the first status that is not connecting", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local } })
       const connecting = yield* Effect.fork(supervisor.connect("a"))
@@ -44,7 +44,7 @@ describe("connect and restart", () => {
     })
   )
 
-  it.scoped("connect leaves a connected server alone", () =>
+  it.scoped("connect does not change a connected server", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       assert.strictEqual((yield* supervisor.connect("a")).status, "connected")
@@ -52,7 +52,7 @@ describe("connect and restart", () => {
     })
   )
 
-  it.scoped("connect cuts a wait short and forgets the failures", () =>
+  it.scoped("connect ends a wait for a retry and resets the failure streak", () =>
     Effect.gen(function* () {
       let isThere = false
       const { status, supervisor } = yield* supervise(
@@ -66,7 +66,7 @@ describe("connect and restart", () => {
     })
   )
 
-  it.scoped("restart of a connected server gives a new connection, not the old status", () =>
+  it.scoped("restart of a connected server returns the status of the new connection", () =>
     Effect.gen(function* () {
       const { snapshot, story, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       yield* passed("1 second")
@@ -93,7 +93,7 @@ describe("connect and restart", () => {
     })
   )
 
-  it.scoped("interrupting who waits for a connection leaves the connection alone", () =>
+  it.scoped("interrupting a caller that waits for a connection does not end the connection", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise({ servers: { a: local } })
       const connecting = yield* Effect.fork(supervisor.connect("a"))
@@ -107,7 +107,7 @@ describe("connect and restart", () => {
 
 describe("disable and enable", () => {
   for (const command of ["disable", "disconnect"] as const) {
-    it.scoped(`${command} closes it and keeps it down until a command`, () =>
+    it.scoped(`${command} closes a server and keeps it closed until a command`, () =>
       Effect.gen(function* () {
         const { controls, status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
         yield* supervisor[command]("a")
@@ -121,7 +121,7 @@ describe("disable and enable", () => {
     )
   }
 
-  it.scoped("the status has changed when the command returns", () =>
+  it.scoped("return after the status has changed", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       yield* supervisor.disable("a")
@@ -131,7 +131,7 @@ describe("disable and enable", () => {
     })
   )
 
-  it.scoped("disabling while it connects ends the attempt", () =>
+  it.scoped("disable ends an attempt", () =>
     Effect.gen(function* () {
       const { status, story, supervisor } = yield* supervise({ servers: { a: local } })
       yield* supervisor.disable("a")
@@ -140,7 +140,7 @@ describe("disable and enable", () => {
     })
   )
 
-  it.scoped("enabling what is enabled changes nothing", () =>
+  it.scoped("enable does not change an enabled server", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       yield* supervisor.enable("a")
@@ -148,7 +148,7 @@ describe("disable and enable", () => {
     })
   )
 
-  it.scoped("a server that is off by config can be connected by a command", () =>
+  it.scoped("connect connects a server that the config disables", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise(
         { servers: { a: { ...local, enabled: false } } },
@@ -161,7 +161,7 @@ describe("disable and enable", () => {
 })
 
 describe("add and remove", () => {
-  it.scoped("an added server runs, is dynamic, and comes after those of the configuration", () =>
+  it.scoped("an added server runs, is dynamic, and comes after those of the config", () =>
     Effect.gen(function* () {
       const { eventsOf, supervisor } = yield* supervise(
         { servers: { b: local } },
@@ -184,7 +184,7 @@ describe("add and remove", () => {
     })
   )
 
-  it.scoped("a name that is taken and an entry that is wrong are errors", () =>
+  it.scoped("a name that is taken and an invalid entry are errors", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       yield* failsWith(supervisor.add("a", local), "ServerExists")
@@ -197,7 +197,7 @@ describe("add and remove", () => {
     })
   )
 
-  it.scoped("an added server has the defaults of the configuration", () =>
+  it.scoped("an added server has the defaults of the config", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ defaults: { timeout: 1234 } }, { scripts: open })
       yield* supervisor.add("a", local)
@@ -215,7 +215,7 @@ describe("add and remove", () => {
     ["waiting for a retry", FakeConnector.fail(refused()), "0 millis"]
   ]
   for (const [what, script, budget] of ways) {
-    it.scoped(`remove of one that is ${what} returns when nothing of it is left, or its time is up`, () =>
+    it.scoped(`remove of a server that is ${what} returns when nothing of it is left or its budget is used up`, () =>
       Effect.gen(function* () {
         const { eventsOf, supervisor } = yield* supervise({ servers: { a: remote } }, { scripts: { a: script } })
         const removing = yield* Effect.fork(supervisor.remove("a"))
@@ -230,7 +230,7 @@ describe("add and remove", () => {
     )
   }
 
-  it.scoped("add of the same name right after remove: never two at once", () =>
+  it.scoped("add right after remove of the same name never runs two servers at once", () =>
     Effect.gen(function* () {
       const { status, story, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -250,7 +250,7 @@ describe("add and remove", () => {
     })
   )
 
-  it.scoped("add and remove again and again, without waiting: never two at once, and the last word counts", () =>
+  it.scoped("add and remove in quick succession never run two servers at once, and the last command wins", () =>
     Effect.gen(function* () {
       const { controls, status, story, supervisor } = yield* supervise(
         {},
@@ -270,7 +270,7 @@ describe("add and remove", () => {
     })
   )
 
-  it.scoped("an interrupted remove removes all the same", () =>
+  it.scoped("an interrupted remove still removes the server", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -285,7 +285,7 @@ describe("add and remove", () => {
     })
   )
 
-  it.scoped("commands on a server that is not there, or no longer, are told so, with the nearest name", () =>
+  it.scoped("commands on an unknown or removed server fail with the nearest name", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { alpha: local, beta: local } }, { scripts: open })
       yield* supervisor.remove("beta")
@@ -300,7 +300,7 @@ describe("add and remove", () => {
     })
   )
 
-  it.scoped("who waits for a connection of a server that is removed is told so", () =>
+  it.scoped("a caller that waits for a connection fails when the server is removed", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const connecting = yield* Effect.fork(supervisor.connect("a"))
@@ -310,31 +310,29 @@ describe("add and remove", () => {
     })
   )
 
-  it.scoped(
-    "a server takes commands while its predecessor ends, is not opened beside it, and keeps nobody waiting",
-    () =>
-      Effect.gen(function* () {
-        const slow = FakeConnector.closing(FakeConnector.open({ tools: ["x"] }), 2_000)
-        const { count, status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: slow } })
-        const removing = yield* Effect.forkDaemon(supervisor.remove("a"))
-        yield* settle
-        yield* supervisor.add("a", local)
-        yield* within(supervisor.disable("a"), "disabled at once")
-        yield* within(supervisor.enable("a"), "enabled at once")
-        yield* within(supervisor.reconcile({ servers: { a: { ...local, cwd: "/tmp" } } }), "changed at once")
-        yield* within(supervisor.add("other", local), "nobody else waits")
-        yield* passed("1999 millis")
-        assert.isFalse(yield* isOver(removing))
-        assert.strictEqual(yield* count("a#2 opening"), 0)
-        assert.strictEqual((yield* status("a")).status, "connecting")
-        yield* passed("1 millis")
-        assert.isTrue(yield* isOver(removing))
-        assert.strictEqual(yield* count("a#2 opening"), 1)
-        assert.strictEqual((yield* status("a")).status, "connected")
-      })
+  it.scoped("a server accepts commands while its predecessor closes, and opens after that", () =>
+    Effect.gen(function* () {
+      const slow = FakeConnector.closing(FakeConnector.open({ tools: ["x"] }), 2_000)
+      const { count, status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: slow } })
+      const removing = yield* Effect.forkDaemon(supervisor.remove("a"))
+      yield* settle
+      yield* supervisor.add("a", local)
+      yield* within(supervisor.disable("a"), "disabled at once")
+      yield* within(supervisor.enable("a"), "enabled at once")
+      yield* within(supervisor.reconcile({ servers: { a: { ...local, cwd: "/tmp" } } }), "changed at once")
+      yield* within(supervisor.add("other", local), "nobody else waits")
+      yield* passed("1999 millis")
+      assert.isFalse(yield* isOver(removing))
+      assert.strictEqual(yield* count("a#2 opening"), 0)
+      assert.strictEqual((yield* status("a")).status, "connecting")
+      yield* passed("1 millis")
+      assert.isTrue(yield* isOver(removing))
+      assert.strictEqual(yield* count("a#2 opening"), 1)
+      assert.strictEqual((yield* status("a")).status, "connected")
+    })
   )
 
-  it.scoped("a call that is under way when its server is removed settles", () =>
+  it.scoped("a pending call settles when its server is removed", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -349,7 +347,7 @@ describe("add and remove", () => {
 })
 
 describe("awaitSettled", () => {
-  it.scoped("waits until nobody is connecting, or only for those it is asked for", () =>
+  it.scoped("waits until no server is connecting, or only for the named servers", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: local, b: local } }, { scripts: open })
       const all = yield* Effect.fork(supervisor.awaitSettled())
@@ -364,7 +362,7 @@ describe("awaitSettled", () => {
     })
   )
 
-  it.scoped("gives what there is when its time is up", () =>
+  it.scoped("returns the current snapshots after its timeout", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const waiting = yield* Effect.fork(supervisor.awaitSettled({ timeout: "2 seconds" }))
@@ -373,7 +371,7 @@ describe("awaitSettled", () => {
     })
   )
 
-  it.scoped("fails if one that is required is not usable then", () =>
+  it.scoped("fails if a required server is not usable after the timeout", () =>
     Effect.gen(function* () {
       const required = { ...local, required: true }
       const { supervisor } = yield* supervise(
@@ -389,7 +387,7 @@ describe("awaitSettled", () => {
     })
   )
 
-  it.scoped("is about the time after a crash, too", () =>
+  it.scoped("also waits after a crash", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },

@@ -35,7 +35,7 @@ describe("building the layer", () => {
     })
   )
 
-  it.scoped("without options there are no servers, and that is fine", () =>
+  it.scoped("succeeds without options and without servers", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise()
       assert.deepStrictEqual(yield* supervisor.servers, [])
@@ -44,7 +44,7 @@ describe("building the layer", () => {
     })
   )
 
-  it.scoped("a wrong entry is a failed server, and the others run", () =>
+  it.scoped("shows an invalid entry as a failed server and runs the others", () =>
     Effect.gen(function* () {
       const { status, story } = yield* supervise(
         { servers: { bad: { command: "x", timeout: -1 }, good: local } },
@@ -62,7 +62,7 @@ describe("building the layer", () => {
     })
   )
 
-  it.scoped("a wrong default fails the layer", () =>
+  it.scoped("fails for invalid defaults", () =>
     Effect.gen(function* () {
       const wrong = { servers: { a: local }, defaults: { timeout: -1 } }
       const error = yield* failsWith(supervise(wrong), "InvalidConfig")
@@ -71,7 +71,7 @@ describe("building the layer", () => {
     })
   )
 
-  it.scoped("an entry that only switches is no server", () =>
+  it.scoped("ignores an entry that only switches a server", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: { enabled: false }, b: { ...local, enabled: false } } })
       const servers = yield* supervisor.servers
@@ -84,7 +84,7 @@ describe("building the layer", () => {
 })
 
 describe("connecting", () => {
-  it.scoped("connected means that the lists are there", () =>
+  it.scoped("reports connected after the lists were fetched", () =>
     Effect.gen(function* () {
       const lists = yield* Deferred.make<ReadonlyArray<string>>()
       const { snapshot, toolNames } = yield* supervise(
@@ -107,7 +107,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scoped("says how far it is", () =>
+  it.scoped("reports its phase", () =>
     Effect.gen(function* () {
       const { controls, eventsOf } = yield* supervise({ servers: { a: local } })
       const attempt = yield* controls.awaitAttempt("a")
@@ -118,7 +118,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scoped("the deadline counts the lists, too", () =>
+  it.scoped("includes the lists in the connect timeout", () =>
     Effect.gen(function* () {
       const { status } = yield* supervise(
         { servers: { a: { ...local, timeout: { connect: "10 seconds", list: "1 minute" } } } },
@@ -132,7 +132,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scoped("a list that fails once is asked for again, and the catalog is never empty", () =>
+  it.scoped("fetches a list again that failed once, and the catalog is never empty", () =>
     Effect.gen(function* () {
       let asked = 0
       const stumbling = Effect.suspend(() =>
@@ -152,7 +152,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scoped("a server that cannot tell its tools is not connected; one that cannot tell its prompts is", () =>
+  it.scoped("fails if the tools cannot be listed, but not if the prompts cannot", () =>
     Effect.gen(function* () {
       const error = new Errors.ProtocolError({ server: "a", code: -32603, message: "broken" })
       const { snapshot, status } = yield* supervise(
@@ -175,7 +175,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scoped("further headers are asked for before each attempt, and once more after a 401", () =>
+  it.scoped("requests additional headers before each attempt, and once more after a 401", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const headers = (server: string, reason: "connect" | "unauthorized") =>
@@ -197,7 +197,7 @@ describe("connecting", () => {
     })
   )
 
-  it.scoped("a server is told the roots of its config, or else those for all", () =>
+  it.scoped("sends the roots of the server's config, or else those for all servers", () =>
     Effect.gen(function* () {
       const { controls } = yield* supervise(
         { servers: { a: local, b: { ...local, roots: ["/own"] } }, roots: ["/all"] },
@@ -211,7 +211,7 @@ describe("connecting", () => {
 })
 
 describe("starting many", () => {
-  it.scoped("at most 8 processes are started at a time", () =>
+  it.scoped("starts at most 8 processes at a time", () =>
     Effect.gen(function* () {
       const { controls, story } = yield* supervise({ servers: many(20) })
       assert.strictEqual(begun(yield* story()), 8)
@@ -224,7 +224,7 @@ describe("starting many", () => {
     })
   )
 
-  it.scoped("the deadline of one that waits begins with its own start", () =>
+  it.scoped("starts the connect timeout of a waiting server with its own start", () =>
     Effect.gen(function* () {
       const quick = { ...local, timeout: { connect: "2 seconds" }, restart: { maxRestarts: 0 } }
       const { snapshot, status, story } = yield* supervise({ servers: many(9, quick) })
@@ -241,7 +241,7 @@ describe("starting many", () => {
     })
   )
 
-  it.scoped("one that hangs makes room after a while, and goes on", () =>
+  it.scoped("frees the place of a server that hangs, and lets it continue", () =>
     Effect.gen(function* () {
       const { controls, status, story } = yield* supervise({ servers: many(9) })
       yield* passed("2999 millis")
@@ -255,7 +255,7 @@ describe("starting many", () => {
     })
   )
 
-  it.scoped("64 remote servers that hang keep others waiting for a second, and a few dozen keep nobody waiting", () =>
+  it.scoped("delays others by one second when 64 remote servers hang, and not at all for a few dozen", () =>
     Effect.gen(function* () {
       const { controls, status, story } = yield* supervise({ servers: many(65, remote) })
       assert.strictEqual(begun(yield* story()), 64)
@@ -269,27 +269,23 @@ describe("starting many", () => {
     })
   )
 
-  it.scoped(
-    "remote servers that fail at once are dialled 128 times in a second, those that did not begin yet first",
-    () =>
-      Effect.gen(function* () {
-        const servers = many(200, remote)
-        const scripts = Object.fromEntries(
-          Object.keys(servers).map((name) => [name, FakeConnector.fail(refused(name))])
-        )
-        const { story } = yield* supervise({ servers }, { scripts })
-        assert.strictEqual(begun(yield* story()), 64)
-        for (const expected of [128, 192, 256, 320]) {
-          yield* passed("500 millis")
-          assert.strictEqual(begun(yield* story()), expected)
-        }
-        const attempts = (yield* story()).filter((line) => line.endsWith(" opening"))
-        assert.isTrue(attempts.slice(0, 200).every((line) => line.includes("#1 ")))
-        assert.isTrue(attempts.slice(200).every((line) => line.includes("#2 ")))
-      })
+  it.scoped("limits remote servers that fail at once to 128 attempts per second, first attempts first", () =>
+    Effect.gen(function* () {
+      const servers = many(200, remote)
+      const scripts = Object.fromEntries(Object.keys(servers).map((name) => [name, FakeConnector.fail(refused(name))]))
+      const { story } = yield* supervise({ servers }, { scripts })
+      assert.strictEqual(begun(yield* story()), 64)
+      for (const expected of [128, 192, 256, 320]) {
+        yield* passed("500 millis")
+        assert.strictEqual(begun(yield* story()), expected)
+      }
+      const attempts = (yield* story()).filter((line) => line.endsWith(" opening"))
+      assert.isTrue(attempts.slice(0, 200).every((line) => line.includes("#1 ")))
+      assert.isTrue(attempts.slice(200).every((line) => line.includes("#2 ")))
+    })
   )
 
-  it.scoped("one that is taken away while it waits for its turn keeps nobody waiting", () =>
+  it.scoped("does not wait for a server that is removed from the line", () =>
     Effect.gen(function* () {
       const { controls, story, supervisor } = yield* supervise({ servers: many(10) })
       const removing = yield* Effect.fork(supervisor.remove("s8"))
@@ -301,14 +297,14 @@ describe("starting many", () => {
     })
   )
 
-  it.scoped("remote servers do not wait for their turn", () =>
+  it.scoped("does not limit remote servers that connect", () =>
     Effect.gen(function* () {
       const { story } = yield* supervise({ servers: { ...many(8), r1: remote, r2: remote } })
       assert.deepStrictEqual(yield* story("r"), ["r1#1 opening", "r2#1 opening"])
     })
   )
 
-  it.scoped("a server that was down at the beginning is there within a pause of coming up", () =>
+  it.scoped("connects to a server that was down at first within one retry delay", () =>
     Effect.gen(function* () {
       let isThere = false
       const { controls, status } = yield* supervise(

@@ -57,7 +57,7 @@ describe("a fault of the connector", () => {
   ]
 
   for (const [what, around] of faults) {
-    it.scoped(`${what} is a failure like any other, and others do not notice`, () =>
+    it.scoped(`${what} is an ordinary failure of that server only`, () =>
       Effect.gen(function* () {
         const { controls, eventsOf, snapshot, supervisor } = yield* supervise(both, { scripts: bothOpen, around })
         yield* passed("2 seconds")
@@ -75,7 +75,7 @@ describe("a fault of the connector", () => {
     )
   }
 
-  it.scoped("one that is always there is shown, with what it says, and retried by policy", () =>
+  it.scoped("a permanent one is shown with its message and retried by the policy", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise(both, {
         scripts: bothOpen,
@@ -90,7 +90,7 @@ describe("a fault of the connector", () => {
     })
   )
 
-  it.scoped("notifications that break off badly end that connection only", () =>
+  it.scoped("a defect in the notifications ends that connection only", () =>
     Effect.gen(function* () {
       const { snapshot } = yield* supervise(both, {
         scripts: bothOpen,
@@ -103,7 +103,7 @@ describe("a fault of the connector", () => {
     })
   )
 
-  it.scoped("a list that dies while it is fetched again ends that connection, and the next one has it", () =>
+  it.scoped("a defect while a list is fetched again ends that connection, and the next one fetches it", () =>
     Effect.gen(function* () {
       let isBad = false
       const { controls, snapshot, toolNames } = yield* supervise(both, {
@@ -121,7 +121,7 @@ describe("a fault of the connector", () => {
     })
   )
 
-  it.scoped("a call that dies inside a session is the caller's, and the server goes on", () =>
+  it.scoped("a defect of a call reaches its caller, and the server goes on", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise(both, {
         scripts: bothOpen,
@@ -134,7 +134,7 @@ describe("a fault of the connector", () => {
     })
   )
 
-  it.scoped("a probe that dies is the end of the connection", () =>
+  it.scoped("a defect of a probe ends the connection", () =>
     Effect.gen(function* () {
       let probes = 0
       const { snapshot } = yield* supervise(both, {
@@ -162,7 +162,7 @@ describe("a fault in the loop of a server", () => {
     })
   }
 
-  it.scoped("costs it its connection, is told, and it comes back; others do not notice", () =>
+  it.scoped("ends its connection, is reported, and the server reconnects; others are not affected", () =>
     Effect.gen(function* () {
       const { controls, snapshot, supervisor } = yield* supervise(both, { scripts: bothOpen, store: throwingStore(1) })
       assert.deepInclude(yield* snapshot("b"), { generation: 1, restarts: 0 })
@@ -175,7 +175,7 @@ describe("a fault in the loop of a server", () => {
     })
   )
 
-  it.scoped("is told as a diagnostic", () =>
+  it.scoped("is reported as a diagnostic", () =>
     Effect.gen(function* () {
       const { eventsOf } = yield* supervise(both, { scripts: bothOpen, store: throwingStore(1) })
       const told = eventsOf("Diagnostic").filter(({ diagnostic }) => diagnostic.code === "internal_fault")
@@ -186,7 +186,7 @@ describe("a fault in the loop of a server", () => {
     })
   )
 
-  it.scoped("commands that come meanwhile are carried out afterwards", () =>
+  it.scoped("does not lose commands that arrive meanwhile", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise(both, { scripts: bothOpen, store: throwingStore(1) })
       const disabling = yield* Effect.fork(supervisor.disable("a"))
@@ -196,7 +196,7 @@ describe("a fault in the loop of a server", () => {
     })
   )
 
-  it.scoped("does not keep it from being removed", () =>
+  it.scoped("does not prevent its removal", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(both, { scripts: bothOpen, store: throwingStore(1000) })
       yield* passed("10 seconds")
@@ -208,7 +208,7 @@ describe("a fault in the loop of a server", () => {
     })
   )
 
-  it.scoped("does not let a stale connection be shown", () =>
+  it.scoped("does not leave a stale connection in the status", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise(both, { scripts: bothOpen, store: throwingStore(1) })
       // between the fault and the way back there is no connection
@@ -222,7 +222,7 @@ describe("a fault in the loop of a server", () => {
 })
 
 describe("a fault of a handler", () => {
-  it.scoped("a store that dies while it loads costs nothing", () =>
+  it.scoped("a defect of a store while it loads changes nothing", () =>
     Effect.gen(function* () {
       const store = Layer.succeed(CatalogStore, { load: () => Effect.die("a bug"), save: () => Effect.void })
       const { supervisor } = yield* supervise(
@@ -234,7 +234,7 @@ describe("a fault of a handler", () => {
     })
   )
 
-  it.scoped("a store that hangs while it loads is waited for no longer than a second", () =>
+  it.scoped("a store that hangs while it loads delays for at most a second", () =>
     Effect.gen(function* () {
       const store = Layer.succeed(CatalogStore, { load: () => Effect.never, save: () => Effect.never })
       const building = yield* Effect.fork(
@@ -260,7 +260,7 @@ describe("a fault of a handler", () => {
     )
   }
 
-  it.scoped("headers that die fail the attempt, not the supervisor", () =>
+  it.scoped("a defect of the headers fails the attempt, not the supervisor", () =>
     Effect.gen(function* () {
       let asked = 0
       const { status } = yield* supervise(
@@ -275,7 +275,7 @@ describe("a fault of a handler", () => {
     })
   )
 
-  it.scoped("headers that never come are waited for no longer than the connection may take", () =>
+  it.scoped("headers that never arrive are limited by the connect timeout", () =>
     Effect.gen(function* () {
       const { status } = yield* supervise({
         servers: { a: { url: "https://example.com/mcp", timeout: { connect: 500 }, restart: { maxRestarts: 0 } } },
@@ -286,7 +286,7 @@ describe("a fault of a handler", () => {
     })
   )
 
-  it.scoped("a crash during a fault of another server is dealt with as ever", () =>
+  it.scoped("a crash during a fault of another server is handled as usual", () =>
     Effect.gen(function* () {
       const { controls, snapshot } = yield* supervise(both, {
         scripts: bothOpen,

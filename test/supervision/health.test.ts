@@ -26,8 +26,8 @@ const sleepingClock = Effect.map(Effect.clock, (clock) => {
   }
 })
 
-describe("health", () => {
-  it.scoped("an idle connection is probed before its interval is over, again and again", () =>
+describe("health checks", () => {
+  it.scoped("probe an idle connection within each interval", () =>
     Effect.gen(function* () {
       const { fake, status } = yield* supervise({ servers: { a: remote } }, { scripts: { a: FakeConnector.open() } })
       yield* passed("2 minutes")
@@ -36,7 +36,7 @@ describe("health", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("a black hole is noticed within interval and timeout, and connected again", () =>
+  it.scoped("find and reconnect an unresponsive server within interval and timeout", () =>
     Effect.gen(function* () {
       const { controls, eventsOf, snapshot } = yield* supervise(
         { servers: { a: remote } },
@@ -52,7 +52,7 @@ describe("health", () => {
     }).pipe(withRandom(0.999))
   )
 
-  it.scoped("a probe that fails at once is a verdict, too", () =>
+  it.scoped("reconnect after a probe that fails at once", () =>
     Effect.gen(function* () {
       const { snapshot } = yield* supervise(
         { servers: { a: remote } },
@@ -63,7 +63,7 @@ describe("health", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("health: false probes never", () =>
+  it.scoped("never probe with `health: false`", () =>
     Effect.gen(function* () {
       const { fake } = yield* supervise(
         { servers: { a: { ...remote, health: false } } },
@@ -74,7 +74,7 @@ describe("health", () => {
     })
   )
 
-  it.scoped("a call counts as a sign of life", () =>
+  it.scoped("count a call as a sign of life", () =>
     Effect.gen(function* () {
       const { fake, supervisor } = yield* supervise(
         { servers: { a: remote } },
@@ -88,7 +88,7 @@ describe("health", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("nobody is probed during a call, however long it takes", () =>
+  it.scoped("never probe during a call, however long it takes", () =>
     Effect.gen(function* () {
       const { controls, fake, supervisor } = yield* supervise(
         { servers: { a: { ...local, timeout: { call: "10 minutes" } } } },
@@ -103,7 +103,7 @@ describe("health", () => {
     })
   )
 
-  it.scoped("a call that runs out of time is a reason to look, once; a server that answers stays", () =>
+  it.scoped("probe once after a call timed out, and keep a server that answers", () =>
     Effect.gen(function* () {
       const { fake, snapshot, supervisor } = yield* supervise(
         { servers: { a: { ...remote, health: { interval: "1 hour", timeout: "5 seconds" } } } },
@@ -119,7 +119,7 @@ describe("health", () => {
     })
   )
 
-  it.scoped("a call that runs out of time on a black hole has it replaced within the probe's timeout", () =>
+  it.scoped("replace an unresponsive server within the probe's timeout after a call timed out", () =>
     Effect.gen(function* () {
       const hole = FakeConnector.open({ tools: ["x"], calls: { x: Effect.never }, probe: Effect.never })
       const { fake, snapshot, supervisor } = yield* supervise(
@@ -138,7 +138,7 @@ describe("health", () => {
     })
   )
 
-  it.scoped("new settings hold without a new connection", () =>
+  it.scoped("use new settings without a new connection", () =>
     Effect.gen(function* () {
       const { fake, supervisor } = yield* supervise(
         { servers: { a: { ...remote, health: false } } },
@@ -153,7 +153,7 @@ describe("health", () => {
   )
 })
 
-describe("a machine that slept", () => {
+describe("after the machine slept", () => {
   /** Two servers that were used at second 40, and how often each was probed until second 63. */
   const afterUse = (slept: number) =>
     Effect.gen(function* () {
@@ -174,7 +174,7 @@ describe("a machine that slept", () => {
       return probed
     })
 
-  it.scoped("asks each server once, and not all at the same moment", () =>
+  it.scoped("each server is probed once, and not all at the same moment", () =>
     Effect.gen(function* () {
       const probed = yield* afterUse(8 * 3_600_000)
       assert.deepStrictEqual(probed.map(({ server }) => server).toSorted(), ["a", "b"])
@@ -182,11 +182,11 @@ describe("a machine that slept", () => {
     }).pipe(Effect.withRandom(Random.make("wake")))
   )
 
-  it.scoped("asks nobody if it did not", () =>
+  it.scoped("no server is probed if it did not sleep", () =>
     Effect.map(afterUse(0), (probed) => assert.deepStrictEqual(probed, [])).pipe(Effect.withRandom(Random.make("wake")))
   )
 
-  it.scoped("a probe that was under way while it slept is asked again before a verdict", () =>
+  it.scoped("a probe that was pending during the sleep is repeated before it counts", () =>
     Effect.gen(function* () {
       const { clock, sleep } = yield* sleepingClock
       let asked = 0

@@ -25,7 +25,7 @@ const countedDisabled = Effect.map(Metric.snapshot, (pairs) => {
 })
 
 describe("a server that is disabled or not trusted", () => {
-  it.live("costs at most 2 kB, however many there are", () =>
+  it.live("uses at most 2 kB, however many there are", () =>
     Effect.gen(function* () {
       const count = 4000
       const entries = (prefix: string) =>
@@ -60,7 +60,7 @@ describe("a server that is disabled or not trusted", () => {
   )
 
   for (const command of ["connect", "enable", "restart"] as const) {
-    it.scoped(`is started by ${command}, and tells it as ever`, () =>
+    it.scoped(`is started by ${command}, with the usual events`, () =>
       Effect.gen(function* () {
         const { snapshot, statuses, supervisor, toolNames } = yield* supervise(
           { servers: { a: off } },
@@ -74,7 +74,7 @@ describe("a server that is disabled or not trusted", () => {
     )
   }
 
-  it.scoped("is started once by many commands at once, also where its lists have to be read first", () =>
+  it.scoped("is started once by concurrent commands, also if its cached listing is loaded first", () =>
     Effect.gen(function* () {
       const { count, supervisor } = yield* supervise({ servers: { a: { ...off, lazy: true } } }, { scripts: open })
       yield* Effect.all([supervisor.connect("a"), supervisor.connect("a"), supervisor.callTool("a_x")], {
@@ -85,7 +85,7 @@ describe("a server that is disabled or not trusted", () => {
     })
   )
 
-  it.scoped("is not started by a command where it is not trusted; a command to disable it is remembered", () =>
+  it.scoped("is not started by a command if it is not trusted; a disable command is remembered", () =>
     Effect.gen(function* () {
       const untrusted = { servers: { a: local }, untrusted: ["a"] }
       const { story, supervisor } = yield* supervise(untrusted, { scripts: open })
@@ -99,7 +99,7 @@ describe("a server that is disabled or not trusted", () => {
     })
   )
 
-  it.scoped("starts when the config enables it or it is trusted, and one that stays inactive tells why", () =>
+  it.scoped("starts when the config enables it or it is trusted; the status of an inactive one says why", () =>
     Effect.gen(function* () {
       const { eventsOf, statuses, supervisor } = yield* supervise(desiredOf({ a: off, b: remote, c: off }, ["b"]), {
         scripts: { ...open, b: FakeConnector.open() }
@@ -117,7 +117,7 @@ describe("a server that is disabled or not trusted", () => {
     })
   )
 
-  it.scoped("answers calls, logs and subscriptions as one that was disabled by command", () =>
+  it.scoped("answers calls, logs and subscriptions like one that was disabled by a command", () =>
     Effect.gen(function* () {
       const { events, supervisor } = yield* supervise({ servers: { a: off } }, { scripts: open })
       const error = yield* failsWith(supervisor.callTool("a_x"), "ServerUnavailable")
@@ -133,7 +133,7 @@ describe("a server that is disabled or not trusted", () => {
     })
   )
 
-  it.scoped("is removed and added anew without a trace, and counted as long as it is there", () =>
+  it.scoped("can be removed and added again, and is counted while it exists", () =>
     Effect.gen(function* () {
       const before = yield* countedDisabled
       const { close, eventsOf, supervisor } = yield* supervise({ servers: { a: off, b: off } }, { scripts: open })
@@ -162,7 +162,7 @@ describe("a server that is disabled or not trusted", () => {
     })
   )
 
-  it.scoped("that a config takes away while a command starts it is gone", () =>
+  it.scoped("is removed if a config removes it while a command starts it", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise({ servers: { a: off, b: local } })
       yield* Effect.all([supervisor.reconcile({ servers: {} }), Effect.ignore(supervisor.enable("a"))], {
@@ -178,8 +178,8 @@ describe("a server that is disabled or not trusted", () => {
   )
 })
 
-describe("awaiting that servers settle", () => {
-  it.scoped("waits for each server once, not for a moment at which all are settled", () =>
+describe("awaitSettled", () => {
+  it.scoped("waits for each server once, not until all are settled at the same time", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise(
         { servers: { a: remote, b: remote } },
@@ -203,7 +203,7 @@ describe("awaiting that servers settle", () => {
     })
   )
 
-  it.scoped("does not wait for a server that is removed meanwhile", () =>
+  it.scoped("does not wait for a server that is removed", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } })
       const waiting = yield* Effect.fork(supervisor.awaitSettled())

@@ -22,7 +22,7 @@ const known = (config: object = {}) =>
   })
 
 describe("a lazy server", () => {
-  it.scoped("is at rest until it is wanted, and settled", () =>
+  it.scoped("is idle and settled until it is used", () =>
     Effect.gen(function* () {
       const { status, story, supervisor } = yield* supervise({ servers: { a: lazy } }, { scripts: open })
       assert.deepStrictEqual(yield* status("a"), { status: "idle", since: 0 })
@@ -33,7 +33,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("is listed from the store without being started", () =>
+  it.scoped("is listed from the catalog store without being started", () =>
     Effect.gen(function* () {
       const store = yield* known()
       const { snapshot, story, supervisor, toolNames } = yield* supervise(
@@ -49,7 +49,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("another config finds nothing in the store", () =>
+  it.scoped("uses nothing from the store that another config saved", () =>
     Effect.gen(function* () {
       const store = yield* known()
       const { toolNames } = yield* supervise(
@@ -60,7 +60,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("five calls at once start it once, and all succeed", () =>
+  it.scoped("is started once by five concurrent calls, which all succeed", () =>
     Effect.gen(function* () {
       const { count, supervisor } = yield* supervise({ servers: { a: lazy } }, { scripts: open })
       const calls = yield* Effect.forEach([1, 2, 3, 4, 5], () => Effect.fork(supervisor.callTool("a_x")))
@@ -70,7 +70,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("a read and a subscription start it as a call does", () =>
+  it.scoped("is started by a read and by a subscription", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise({ servers: { a: lazy } }, { scripts: open })
       yield* supervisor.readResource("a", "file:///x")
@@ -82,7 +82,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("a call with wrong arguments does not start it", () =>
+  it.scoped("is not started by a call with invalid arguments", () =>
     Effect.gen(function* () {
       const store = yield* known()
       const { story, supervisor } = yield* supervise({ servers: { a: lazy } }, { scripts: open, store })
@@ -91,7 +91,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("a tool that the store has and the server no longer has is not found", () =>
+  it.scoped("fails with ToolNotFound for a stored tool that it no longer lists", () =>
     Effect.gen(function* () {
       const store = yield* known()
       const { supervisor, toolNames } = yield* supervise(
@@ -103,7 +103,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("that crashes is connected again like any other", () =>
+  it.scoped("is reconnected after a crash", () =>
     Effect.gen(function* () {
       const { controls, snapshot, supervisor } = yield* supervise({ servers: { a: lazy } }, { scripts: open })
       yield* supervisor.connect("a")
@@ -112,7 +112,7 @@ describe("a lazy server", () => {
     })
   )
 
-  it.scoped("connect and restart start it; enable lets it rest", () =>
+  it.scoped("is started by connect and restart, not by enable", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise({ servers: { a: lazy } }, { scripts: open })
       assert.strictEqual((yield* supervisor.connect("a")).status, "connected")
@@ -127,7 +127,7 @@ describe("a lazy server", () => {
 describe("idleStop", () => {
   const resting = { ...lazy, idleStop: "1 minute" } as const
 
-  it.scoped("puts it to rest after so long without use; it stays listed, and the next call wakes it", () =>
+  it.scoped("stops an unused server, which stays listed and is started by the next call", () =>
     Effect.gen(function* () {
       const { controls, count, status, supervisor, toolNames } = yield* supervise(
         { servers: { a: resting } },
@@ -147,7 +147,7 @@ describe("idleStop", () => {
     })
   )
 
-  it.scoped("each use begins the time anew", () =>
+  it.scoped("restarts the time with each use", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise({ servers: { a: resting } }, { scripts: open })
       for (let i = 0; i < 4; i++) {
@@ -160,7 +160,7 @@ describe("idleStop", () => {
     })
   )
 
-  it.scoped("never during a call", () =>
+  it.scoped("never stops a server during a call", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise(
         { servers: { a: { ...resting, timeout: { call: "1 hour" } } } },
@@ -177,7 +177,7 @@ describe("idleStop", () => {
     })
   )
 
-  it.scoped("never while somebody listens to a resource", () =>
+  it.scoped("never stops a server with a resource subscription", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise({ servers: { a: resting } }, { scripts: open })
       const listening = yield* Effect.fork(Stream.runDrain(supervisor.subscribeResource("a", "file:///x")))
@@ -189,7 +189,7 @@ describe("idleStop", () => {
     })
   )
 
-  it.scoped("never while a list is fetched", () =>
+  it.scoped("never stops a server while a list is fetched", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise(
         { servers: { a: { ...resting, timeout: { list: "5 minutes" }, health: false } } },
@@ -205,7 +205,7 @@ describe("idleStop", () => {
     })
   )
 
-  it.scoped("a call that comes at the moment it goes to rest is answered", () =>
+  it.scoped("answers a call that arrives while the server stops", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         { servers: { a: resting } },
@@ -219,7 +219,7 @@ describe("idleStop", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("a server that is not lazy does not rest", () =>
+  it.scoped("never stops a server that is not lazy", () =>
     Effect.gen(function* () {
       const { status } = yield* supervise({ servers: { a: { ...local, idleStop: "1 minute" } } }, { scripts: open })
       yield* passed("10 minutes")
@@ -228,7 +228,7 @@ describe("idleStop", () => {
   )
 })
 
-describe("what is kept", () => {
+describe("the cached listing", () => {
   it.scoped("is saved when it changes, and only then", () =>
     Effect.gen(function* () {
       const saved: Array<ReadonlyArray<string>> = []
@@ -248,8 +248,8 @@ describe("what is kept", () => {
   )
 })
 
-describe("very many first calls", () => {
-  it.scoped("are one demand", () =>
+describe("a very large number of first calls", () => {
+  it.scoped("sends one demand", () =>
     Effect.gen(function* () {
       const store = layerMemory
       const { controls, count, supervisor } = yield* supervise(

@@ -18,7 +18,7 @@ import {
 const open = { a: FakeConnector.open({ tools: ["x"] }) }
 
 describe("events", () => {
-  it.scoped("are numbered from 1 without gaps, and carry their time", () =>
+  it.scoped("are numbered from 1 without gaps and have their time", () =>
     Effect.gen(function* () {
       const { controls, events, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       yield* passed("1 second")
@@ -39,7 +39,7 @@ describe("events", () => {
     })
   )
 
-  it.scoped("events is from now on, eventsFrom from a number on", () =>
+  it.scoped("`events` streams new events, `eventsFrom` those from a number on", () =>
     Effect.gen(function* () {
       const { events, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       const live = yield* Effect.fork(Stream.runHead(supervisor.events))
@@ -57,7 +57,7 @@ describe("events", () => {
     })
   )
 
-  it.scoped("a reader that fell out of what is kept is told which numbers are missing", () =>
+  it.scoped("a slow reader receives the numbers of the events it missed", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       yield* Effect.repeatN(Effect.ignore(supervisor.callServerTool("a", "x")), 10_050)
@@ -67,7 +67,7 @@ describe("events", () => {
     })
   )
 
-  it.scoped("CallSettled says how each call ended and how long it took", () =>
+  it.scoped("CallSettled contains the result and duration of each call", () =>
     Effect.gen(function* () {
       const { controls, eventsOf, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -103,7 +103,7 @@ describe("events", () => {
     })
   )
 
-  it.scoped("a diagnostic is told once, as long as it holds", () =>
+  it.scoped("a diagnostic is published once while it holds", () =>
     Effect.gen(function* () {
       const config = { ...local, tools: { nothing: true } }
       const { eventsOf, snapshot, supervisor } = yield* supervise({ servers: { a: config } }, { scripts: open })
@@ -116,7 +116,7 @@ describe("events", () => {
 })
 
 describe("changes", () => {
-  it.scoped("the current value first, then the newest; nothing where nothing changed", () =>
+  it.scoped("stream the current value, then the newest, and nothing without a change", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       const seen: Array<string> = []
@@ -135,7 +135,7 @@ describe("changes", () => {
     })
   )
 
-  it.scoped("a slow reader gets the newest only", () =>
+  it.scoped("give a slow reader only the newest value", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: { a: local } }, { scripts: open })
       const seen: Array<string> = []
@@ -158,7 +158,7 @@ describe("changes", () => {
 })
 
 describe("spans", () => {
-  it.scoped("each method has one, with the server and the tool, and the call also its attempt", () =>
+  it.scoped("each method has a span with server and tool, and a call also one for each attempt", () =>
     Effect.gen(function* () {
       const { spans, tracer } = recordSpans()
       yield* Effect.gen(function* () {
@@ -190,7 +190,7 @@ describe("spans", () => {
     })
   )
 
-  it.scoped("what servers do is no part of the span of whoever asked, nor has it their log annotations", () =>
+  it.scoped("the work of servers has neither the span nor the log annotations of a caller", () =>
     Effect.gen(function* () {
       const { spans, tracer } = recordSpans()
       const { layer, logs } = recordLogs()
@@ -213,7 +213,7 @@ describe("spans", () => {
     })
   )
 
-  it.scoped("servers write nothing into the span in which the layer was built, once that is over", () =>
+  it.scoped("servers add nothing to the ended span in which the layer was built", () =>
     Effect.gen(function* () {
       const { spans, tracer } = recordSpans()
       yield* Effect.gen(function* () {
@@ -229,7 +229,7 @@ describe("spans", () => {
     })
   )
 
-  it.scoped("the server of a call is told of its span", () =>
+  it.scoped("a call sends its span to the server", () =>
     Effect.gen(function* () {
       const { spans, tracer } = recordSpans()
       const { controls, supervisor } = yield* supervise(
@@ -243,7 +243,7 @@ describe("spans", () => {
     })
   )
 
-  it.scoped("without a tracer, it is told where there is a span to go on from, and only there", () =>
+  it.scoped("without a tracer, a call sends the caller's span if there is one", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -260,7 +260,7 @@ describe("spans", () => {
 })
 
 describe("logs of the supervisor", () => {
-  it.scoped("messages are constant, what varies is beside them", () =>
+  it.scoped("have constant messages, with variable parts as annotations", () =>
     Effect.gen(function* () {
       const { layer, logs } = recordLogs()
       yield* Effect.gen(function* () {
@@ -303,7 +303,7 @@ describe("metrics", () => {
       return states.reduce((sum, each) => sum + each, 0)
     })
 
-  it.scoped("count restarts, refreshes, calls and those that wait", () =>
+  it.scoped("count restarts, refreshes, calls and waiting calls", () =>
     Effect.gen(function* () {
       const name = "counted"
       const of = (metricName: string) => metric(metricName, "mcp.server", name)
@@ -329,7 +329,7 @@ describe("metrics", () => {
     })
   )
 
-  it.scoped("count servers by status, and forget them when they are gone", () =>
+  it.scoped("count servers by status, without removed ones", () =>
     Effect.gen(function* () {
       const connected = metric("mcp_connections", "status", "connected")
       const disabled = metric("mcp_connections", "status", "disabled")
@@ -349,7 +349,7 @@ describe("metrics", () => {
     })
   )
 
-  it.scoped("count a server whose status changes while everything ends where it is, and then nowhere", () =>
+  it.scoped("count a server whose status changes during the shutdown correctly, and none after it", () =>
     Effect.gen(function* () {
       const statuses = ["connected", "connecting", "failed", "needs_auth"]
       const counts = Effect.all(statuses.map((status) => metric("mcp_connections", "status", status)))

@@ -52,7 +52,7 @@ describe("the work to add and remove one server", () => {
 describe("a server that is added or removed while others run", () => {
   const hashed = (head: string) => new RegExp(`^${head}_[0-9a-v]{10}$`)
 
-  it.scoped("gives tools of others that begin like it another name, and then the old one again", () =>
+  it.scoped("changes the public names of tools with its prefix, and restores them", () =>
     Effect.gen(function* () {
       const { eventsOf, supervisor, toolNames } = yield* supervise(
         { servers: { a: local, p_q: local, other: local } },
@@ -89,7 +89,7 @@ describe("a server that is added or removed while others run", () => {
     })
   )
 
-  it.scoped("is last in all lists, also after others were removed", () =>
+  it.scoped("comes last in all lists, also after others were removed", () =>
     Effect.gen(function* () {
       const { supervisor, toolNames } = yield* supervise(
         { servers: { a: local, b: off, c: local } },
@@ -107,7 +107,7 @@ describe("a server that is added or removed while others run", () => {
     })
   )
 
-  it.scoped("renames also what only an agent sees", () =>
+  it.scoped("also renames tools that only an agent sees", () =>
     Effect.gen(function* () {
       const { eventsOf, supervisor } = yield* supervise(
         { servers: { a: local }, tools: { "*": false }, agents: { bold: { tools: { "*": true } } } },
@@ -126,7 +126,7 @@ describe("a server that is added or removed while others run", () => {
     })
   )
 
-  it.scoped("collisions are told to both servers, and to neither once one of them is removed", () =>
+  it.scoped("reports a collision for both servers until one of them is removed", () =>
     Effect.gen(function* () {
       // two tools whose public names are the same in all 50 bits of their hashes
       const { eventsOf, snapshot, supervisor, toolNames } = yield* supervise(

@@ -20,7 +20,7 @@ const busy = (concurrency: number, config: object = {}) =>
   })
 
 describe("concurrency", () => {
-  it.scoped("so many at a time, the others in the order they came", () =>
+  it.scoped("limits the calls in flight and sends the others in order", () =>
     Effect.gen(function* () {
       const { call, next, sent } = yield* busy(2)
       const calls = yield* Effect.forEach([1, 2, 3, 4, 5], (id) => call(id))
@@ -37,7 +37,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("is without limit unless the config says otherwise", () =>
+  it.scoped("has no limit by default", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -50,7 +50,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("a queue of 1000, and no more: Overloaded, and nothing sent", () =>
+  it.scoped("queues 1000 calls and fails further ones with Overloaded", () =>
     Effect.gen(function* () {
       const { sent, supervisor } = yield* busy(1)
       yield* Effect.forEach(Array.from({ length: 1001 }), () => Effect.fork(supervisor.callTool("a_x", { id: 0 })))
@@ -61,7 +61,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("waiting in the queue counts as total time", () =>
+  it.scoped("counts the time in the queue towards the total timeout", () =>
     Effect.gen(function* () {
       const { call, next, sent } = yield* busy(1)
       yield* call(1)
@@ -74,7 +74,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("waiting in the queue does not count as silence of the server", () =>
+  it.scoped("does not count the time in the queue towards the idle timeout", () =>
     Effect.gen(function* () {
       const { call, next } = yield* busy(1, { timeout: { call: "10 seconds" } })
       yield* call(1, { idleTimeout: "1 hour" })
@@ -87,7 +87,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("an interrupted call leaves the queue and tells the server nothing", () =>
+  it.scoped("removes an interrupted call from the queue and sends nothing", () =>
     Effect.gen(function* () {
       const { call, next, sent, story } = yield* busy(1)
       yield* call(1)
@@ -101,7 +101,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("an interrupted call that was sent is cancelled once, and the next one goes", () =>
+  it.scoped("cancels an interrupted call once if it was sent, and sends the next one", () =>
     Effect.gen(function* () {
       const { call, count, sent, snapshot } = yield* busy(1)
       const first = yield* call(1)
@@ -114,7 +114,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("those who wait go to the next connection when the server dies", () =>
+  it.scoped("sends queued calls to the next connection when the server dies", () =>
     Effect.gen(function* () {
       const { call, controls, next } = yield* busy(1)
       const first = yield* call(1)
@@ -128,7 +128,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("a call that had its turn and lost it with its server keeps to the order of arrival", () =>
+  it.scoped("keeps the order of arrival for a call that lost its turn with its server", () =>
     Effect.gen(function* () {
       const { call, controls, next, sent } = yield* busy(2)
       for (const id of [1, 2, 3, 4, 5]) yield* call(id)
@@ -139,7 +139,7 @@ describe("concurrency", () => {
     })
   )
 
-  it.scoped("a new limit holds at once", () =>
+  it.scoped("applies a new limit at once", () =>
     Effect.gen(function* () {
       const { call, sent, snapshot, supervisor } = yield* busy(1)
       for (const id of [1, 2, 3]) yield* call(id)
@@ -151,7 +151,7 @@ describe("concurrency", () => {
   )
 
   for (const seed of ["north", "east", "south", "west"]) {
-    it.scoped(`an interrupt storm from the ${seed} loses no turn`, () => storm(seed))
+    it.scoped(`loses no turn in an interrupt storm with the ${seed}`, () => storm(seed))
   }
 })
 

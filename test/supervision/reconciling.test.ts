@@ -46,7 +46,7 @@ describe("plan and reconcile", () => {
     tools: { appear: [], vanish: ["update_hidden", "stop_x"] }
   }
 
-  it.scoped("a plan says what would be done, and does nothing", () =>
+  it.scoped("plan returns the changes without making them", () =>
     Effect.gen(function* () {
       const { events, supervisor } = yield* supervise({ servers: before }, { scripts })
       const count = events.length
@@ -60,7 +60,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("reconcile does what the plan says, and touches nothing else", () =>
+  it.scoped("reconcile makes the planned changes and no others", () =>
     Effect.gen(function* () {
       const { eventsOf, snapshot, supervisor, toolNames } = yield* supervise({ servers: before }, { scripts })
       const plan = yield* supervisor.plan({ servers: after })
@@ -85,7 +85,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("the same configuration again changes nothing", () =>
+  it.scoped("an equal config changes nothing", () =>
     Effect.gen(function* () {
       const { eventsOf, supervisor } = yield* supervise({ servers: before }, { scripts })
       const count = eventsOf("StatusChanged").length
@@ -96,7 +96,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("a wrong configuration is rejected, and the last good one goes on", () =>
+  it.scoped("an invalid config is rejected, and the last valid one stays", () =>
     Effect.gen(function* () {
       const { eventsOf, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: open() } })
       const wrong = { servers: {}, defaults: { timeout: -1 } }
@@ -109,7 +109,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("servers added while running survive, after those of the configuration", () =>
+  it.scoped("servers that were added while running stay, after those of the config", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -131,7 +131,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("where a name is taken by one that was added, the configuration wins", () =>
+  it.scoped("the config replaces an added server with the same name", () =>
     Effect.gen(function* () {
       const { controls, eventsOf, snapshot, supervisor } = yield* supervise({}, { scripts: { a: open("x") } })
       yield* supervisor.add("a", local)
@@ -150,7 +150,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("what a command switched off stays off", () =>
+  it.scoped("a server that a command disabled stays disabled", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: open() } })
       yield* supervisor.disable("a")
@@ -159,7 +159,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("enabled: false switches off, true on again", () =>
+  it.scoped("`enabled: false` disables a server, `true` enables it again", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: open() } })
       yield* supervisor.reconcile({ servers: { a: { ...local, enabled: false } } })
@@ -169,7 +169,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("an untrusted server is never started, whatever the command, until it is trusted", () =>
+  it.scoped("an untrusted server is never started by a command until it is trusted", () =>
     Effect.gen(function* () {
       const { status, story, supervisor } = yield* supervise({}, { scripts: { a: open() } })
       yield* supervisor.reconcile({ servers: { a: local }, untrusted: ["a"] })
@@ -183,7 +183,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("one that cannot be read is shown as failed, and runs when it can", () =>
+  it.scoped("an unreadable entry is a failed server, and runs once it is readable", () =>
     Effect.gen(function* () {
       const { status, story, supervisor } = yield* supervise({}, { scripts: { a: open() } })
       const error = new Errors.InvalidConfig({ server: "a", issues: [{ path: ["x"], expected: "y", found: "z" }] })
@@ -196,7 +196,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("a running server whose entry becomes wrong is ended and shown as failed", () =>
+  it.scoped("a running server whose entry becomes invalid is closed and failed", () =>
     Effect.gen(function* () {
       const { controls, status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: open() } })
       yield* supervisor.reconcile({ servers: { a: { command: "x", timeout: -1 } } })
@@ -205,7 +205,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("overlapping reconciles are carried out one after the other, the last one counts", () =>
+  it.scoped("concurrent reconciles run one after the other, and the last one wins", () =>
     Effect.gen(function* () {
       const names = ["a", "b", "c", "d"]
       const { supervisor } = yield* supervise({}, { scripts: Object.fromEntries(names.map((name) => [name, open()])) })
@@ -221,7 +221,7 @@ describe("plan and reconcile", () => {
     })
   )
 
-  it.scoped("tools that are known appear and vanish in the plan", () =>
+  it.scoped("a plan contains known tools that appear and disappear", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         { servers: { a: local }, tools: { a_y: false } },
@@ -244,7 +244,7 @@ describe("replacement", () => {
     })
   const slow = FakeConnector.open({ tools: ["x"], calls: { x: Effect.never } })
 
-  it.scoped("the old connection serves until the new one is there, and finishes its calls", () =>
+  it.scoped("the old connection serves until the new one is open, and finishes its calls", () =>
     Effect.gen(function* () {
       const { call, controls, eventsOf, pending, snapshot, supervisor, toolNames } = yield* calling([
         slow,
@@ -272,7 +272,7 @@ describe("replacement", () => {
     })
   )
 
-  it.scoped("one that fails is tried again by policy while the old one serves, and the snapshot says so", () =>
+  it.scoped("a failed one is retried by the policy while the old one serves, as the snapshot shows", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -290,7 +290,7 @@ describe("replacement", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("one that cannot succeed leaves the old one serving", () =>
+  it.scoped("the old one keeps serving if the new one fails permanently", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -303,7 +303,7 @@ describe("replacement", () => {
     })
   )
 
-  it.scoped("a call that does not end is cut off when the drain's time is up", () =>
+  it.scoped("a call that does not end is closed when the drain time is over", () =>
     Effect.gen(function* () {
       const endless = { idleTimeout: "1 hour", totalTimeout: "1 hour" } as const
       const { call, controls, supervisor } = yield* calling(
@@ -320,7 +320,7 @@ describe("replacement", () => {
     })
   )
 
-  it.scoped("stop-first: the old one ends its calls before the new one begins, and calls wait", () =>
+  it.scoped("with stop-first, the old one finishes its calls before the new one starts, and calls wait", () =>
     Effect.gen(function* () {
       const { call, controls, pending, story, supervisor } = yield* calling([slow, open("x")], {
         replace: "stop-first"
@@ -339,7 +339,7 @@ describe("replacement", () => {
     })
   )
 
-  it.scoped("another address or identity never falls back to the old one", () =>
+  it.scoped("a changed address or identity never falls back to the old one", () =>
     Effect.gen(function* () {
       const { status, supervisor, toolNames } = yield* supervise(
         { servers: { a: remote } },
@@ -352,7 +352,7 @@ describe("replacement", () => {
     })
   )
 
-  it.scoped("settings hold without a new connection: a new clock for the next call", () =>
+  it.scoped("new settings apply to the next call without a new connection", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: slow } })
       yield* supervisor.reconcile({ servers: { a: { ...local, timeout: { call: "2 seconds" } } } })
@@ -363,7 +363,7 @@ describe("replacement", () => {
     })
   )
 
-  it.scoped("new roots are told to the server that runs", () =>
+  it.scoped("new roots are sent to the running server", () =>
     Effect.gen(function* () {
       const { controls, snapshot, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: open() } })
       yield* supervisor.reconcile({ servers: { a: { ...local, roots: ["/new"] } } })
@@ -375,8 +375,8 @@ describe("replacement", () => {
   )
 })
 
-describe("what is said about a configuration", () => {
-  it.scoped("is told of an entry that means the same, when it comes and when it goes", () =>
+describe("problems of a config", () => {
+  it.scoped("are published when they appear or disappear for an equal entry", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -392,7 +392,7 @@ describe("what is said about a configuration", () => {
     })
   )
 
-  it.scoped("is told of what applies to all", () =>
+  it.scoped("are published for settings that apply to all servers", () =>
     Effect.gen(function* () {
       const { eventsOf, supervisor } = yield* supervise({ defaults: { tiemout: 5 } as never })
       yield* settle
@@ -411,7 +411,7 @@ describe("what is said about a configuration", () => {
     new Map(),
     new Proxy({}, { ownKeys: () => assert.fail("canary") })
   ]
-  it.scoped("that is no configuration at all is an error, and stops nobody", () =>
+  it.scoped("are an error if the value is no config, which stops no server", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -429,8 +429,8 @@ describe("what is said about a configuration", () => {
   )
 })
 
-describe("an entry that nobody has approved of", () => {
-  it.scoped("takes no name from a server that was added while running", () =>
+describe("an entry that is not approved", () => {
+  it.scoped("does not take the name of a server that was added while running", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise({}, { scripts: { a: FakeConnector.open() } })
       yield* supervisor.add("a", local)

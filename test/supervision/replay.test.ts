@@ -45,7 +45,7 @@ const callThatLosesItsServer = (annotations?: Protocol.ToolAnnotations, options?
   })
 
 describe("a call whose server dies", () => {
-  it.scoped("settles at once as OutcomeUnknown, was executed once, and the next call works", () =>
+  it.scoped("settles at once as OutcomeUnknown, was executed once, and the next call succeeds", () =>
     Effect.gen(function* () {
       const { call, count, supervisor } = yield* callThatLosesItsServer()
       const error = failureOf(yield* resultOf(call), "OutcomeUnknown")
@@ -87,7 +87,7 @@ describe("a call whose server dies", () => {
     )
   }
 
-  it.scoped("is not repeated for a caller who does not want that", () =>
+  it.scoped("is not repeated if the caller disabled that", () =>
     Effect.gen(function* () {
       const { call, count } = yield* callThatLosesItsServer({ readOnlyHint: true }, { replay: "never" })
       failureOf(yield* resultOf(call), "OutcomeUnknown")
@@ -110,7 +110,7 @@ describe("a call whose server dies", () => {
     }).pipe(withRandom(0))
   )
 
-  it.scoped("the repetition keeps to the deadline of the call", () =>
+  it.scoped("is repeated only within its total timeout", () =>
     Effect.gen(function* () {
       const hanging = FakeConnector.open({ tools: [tool({ readOnlyHint: true })], calls: { x: Effect.never } })
       const { controls, supervisor } = yield* supervise({ servers: { a: remote } }, { scripts: { a: hanging } })
@@ -127,7 +127,7 @@ describe("a call whose server dies", () => {
     })
   )
 
-  it.scoped("a safe call whose server does not come back is told the truth: it may have been executed", () =>
+  it.scoped("fails as OutcomeUnknown if it is safe but the server does not come back", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -147,7 +147,7 @@ describe("a call whose server dies", () => {
     })
   )
 
-  it.scoped("a safe call that runs out of time while it waits for the repetition was sent", () =>
+  it.scoped("fails as sent if its timeout expires while it waits for the repetition", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -174,7 +174,7 @@ describe("a call whose server dies", () => {
     })
   )
 
-  it.scoped("the look whether anybody is there keeps to the deadline of the call", () =>
+  it.scoped("checks whether the server is back within its total timeout only", () =>
     Effect.gen(function* () {
       const lost = new Errors.OutcomeUnknown({ server: "a", cause: closed() })
       const { supervisor } = yield* supervise(
@@ -195,7 +195,7 @@ describe("a call whose server dies", () => {
     })
   )
 
-  it.scoped("nobody else's calls are touched", () =>
+  it.scoped("does not affect calls to other servers", () =>
     Effect.gen(function* () {
       const open = FakeConnector.open({ tools: ["x"], calls: { x: Effect.never } })
       const { controls, supervisor } = yield* supervise(
@@ -213,7 +213,7 @@ describe("a call whose server dies", () => {
     })
   )
 
-  it.scoped("reading and completing do no harm and are repeated", () =>
+  it.scoped("is repeated if it is a read or a completion", () =>
     Effect.gen(function* () {
       const resources = ["file:///x"]
       const { controls, supervisor } = yield* supervise(
@@ -252,7 +252,7 @@ describe("a call that was not sent", () => {
     }
   )
 
-  it.scoped("is repeated on the next connection, whatever the tool does", () =>
+  it.scoped("is repeated on the next connection, whatever its annotations", () =>
     Effect.gen(function* () {
       const { controls, count, supervisor } = yield* refusing
       const call = yield* Effect.fork(supervisor.callTool("a_x"))
@@ -263,7 +263,7 @@ describe("a call that was not sent", () => {
     })
   )
 
-  it.scoped("by a server that lives on is not repeated, it would refuse again", () =>
+  it.scoped("is not repeated if the server rejected it and stays connected", () =>
     Effect.gen(function* () {
       const { count, supervisor } = yield* refusing
       const call = yield* Effect.fork(supervisor.callTool("a_x"))
@@ -273,7 +273,7 @@ describe("a call that was not sent", () => {
     })
   )
 
-  it.scoped("is not repeated for a caller who does not want that", () =>
+  it.scoped("is not repeated if the caller disabled that", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* refusing
       const call = yield* Effect.fork(supervisor.callTool("a_x", {}, { replay: "never" }))
@@ -281,7 +281,7 @@ describe("a call that was not sent", () => {
     })
   )
 
-  it.scoped("ten calls against a lost session share one new connection, and all succeed", () =>
+  it.scoped("shares one new connection with nine others after a lost session, and succeeds", () =>
     Effect.gen(function* () {
       const { controls, count, supervisor } = yield* supervise(
         { servers: { a: remote } },
@@ -300,8 +300,8 @@ describe("a call that was not sent", () => {
   )
 })
 
-describe("a handle taken before a restart", () => {
-  it.scoped("works after it", () =>
+describe("a tool handle from before a restart", () => {
+  it.scoped("works after the restart", () =>
     Effect.gen(function* () {
       const { count, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -314,7 +314,7 @@ describe("a handle taken before a restart", () => {
     })
   )
 
-  it.scoped("of a tool that is gone fails with the catalog of now", () =>
+  it.scoped("of a removed tool fails with the current catalog", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -328,7 +328,7 @@ describe("a handle taken before a restart", () => {
     })
   )
 
-  it.scoped("a call that waits meanwhile is checked against the tool as it is then", () =>
+  it.scoped("checks a call that waited against the current tool", () =>
     Effect.gen(function* () {
       const { controls, count, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -351,7 +351,7 @@ describe("a handle taken before a restart", () => {
     })
   )
 
-  it.scoped("a repetition that no longer fits is not sent, and the truth about the first try is told", () =>
+  it.scoped("does not repeat a call whose arguments became invalid, and fails it as OutcomeUnknown", () =>
     Effect.gen(function* () {
       const { controls, count, supervisor } = yield* supervise(
         { servers: { a: local } },

@@ -10,8 +10,8 @@ const beginnings = ({ controls }: Pick<FakeConnector.FakeConnector, "controls">,
     entries.filter((entry) => entry.type === "opening" && entry.server === server).map(({ at }) => at)
   )
 
-describe("a server that goes away", () => {
-  it.scoped("is connected again at once, without anybody asking", () =>
+describe("a server that is lost", () => {
+  it.scoped("is reconnected at once without a command", () =>
     Effect.gen(function* () {
       const { controls, eventsOf, snapshot, statuses } = yield* supervise(
         { servers: { a: local } },
@@ -27,7 +27,7 @@ describe("a server that goes away", () => {
     })
   )
 
-  it.scoped("nothing of the old connection is left when the new one is opened", () =>
+  it.scoped("is reconnected after everything of the old connection is released", () =>
     Effect.gen(function* () {
       const { controls, story } = yield* supervise({ servers: { a: local } }, { scripts: { a: FakeConnector.open() } })
       for (let i = 1; i <= 3; i++) {
@@ -48,7 +48,7 @@ describe("a server that goes away", () => {
     })
   )
 
-  it.scoped("pauses grow from one restart to the next", () =>
+  it.scoped("is restarted after growing delays", () =>
     Effect.gen(function* () {
       const { fake, status } = yield* supervise(
         { servers: { a: remote } },
@@ -60,7 +60,7 @@ describe("a server that goes away", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("no pause is longer than the cap", () =>
+  it.scoped("is restarted within the cap", () =>
     Effect.gen(function* () {
       const { fake } = yield* supervise(
         { servers: { a: { ...remote, restart: { base: 1000, cap: 3000 } } } },
@@ -71,7 +71,7 @@ describe("a server that goes away", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("what the server asks for with Retry-After is the least", () =>
+  it.scoped("is restarted no earlier than its Retry-After", () =>
     Effect.gen(function* () {
       const busy = new Errors.HttpFailed({ server: "a", status: 503, retryAfter: 45_000 })
       const { fake, status } = yield* supervise(
@@ -86,7 +86,7 @@ describe("a server that goes away", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("a lost session is opened again at once", () =>
+  it.scoped("is reconnected at once after a lost session", () =>
     Effect.gen(function* () {
       const lost = new Errors.SessionLost({ server: "a" })
       const { controls, fake, snapshot } = yield* supervise(
@@ -101,10 +101,10 @@ describe("a server that goes away", () => {
   )
 })
 
-describe("a server that goes away again and again", () => {
+describe("a server that is lost again and again", () => {
   const crashing = { a: FakeConnector.openThenCrash("2 seconds", closed(), { tools: ["x"] }) }
 
-  it.scoped("is given up with a reason, and tried once after the cooldown", () =>
+  it.scoped("is given up with a reason, and retried once after the cooldown", () =>
     Effect.gen(function* () {
       const { fake, snapshot, status } = yield* supervise({ servers: { a: local } }, { scripts: crashing })
       yield* passed("50 seconds")
@@ -128,7 +128,7 @@ describe("a server that goes away again and again", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("a restart by hand clears the streak at once", () =>
+  it.scoped("has its failure streak reset by a restart command", () =>
     Effect.gen(function* () {
       const { status, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: crashing })
       yield* passed("50 seconds")
@@ -139,7 +139,7 @@ describe("a server that goes away again and again", () => {
     }).pipe(withRandom(0.5))
   )
 
-  it.scoped("the streak is forgotten after a time of uptime only", () =>
+  it.scoped("has its failure streak reset only by enough uptime", () =>
     Effect.gen(function* () {
       const crashes = (uptime: number) => FakeConnector.openThenCrash(uptime, closed())
       const { fake } = yield* supervise(
@@ -161,7 +161,7 @@ describe("a server that goes away again and again", () => {
   )
 })
 
-describe("a failure that does not pass by itself", () => {
+describe("a permanent failure", () => {
   const faults = [
     ["a command that is not there", notFound(), "failed"],
     ["an address without MCP", new Errors.IncompatibleServer({ server: "a", detail: "HTML" }), "failed"],
@@ -172,7 +172,7 @@ describe("a failure that does not pass by itself", () => {
   ] as const
 
   for (const [what, error, expected] of faults) {
-    it.scoped(`${what} is not tried again until a command`, () =>
+    it.scoped(`is not retried before a command: ${what}`, () =>
       Effect.gen(function* () {
         const { fake, snapshot, status, supervisor } = yield* supervise(
           { servers: { a: remote } },
@@ -189,7 +189,7 @@ describe("a failure that does not pass by itself", () => {
     )
   }
 
-  it.scoped("a server that wants a login says what helps", () =>
+  it.scoped("of a server that needs a login says what helps", () =>
     Effect.gen(function* () {
       const error = new Errors.AuthRequired({ server: "a", reason: "token expired", scope: "mail", login: true })
       const { status } = yield* supervise({ servers: { a: remote } }, { scripts: { a: FakeConnector.fail(error) } })
@@ -202,7 +202,7 @@ describe("a failure that does not pass by itself", () => {
     })
   )
 
-  it.scoped("a process that ended says how, in its status", () =>
+  it.scoped("of a process that exited shows how it exited", () =>
     Effect.gen(function* () {
       const error = new Errors.ProcessExited({ server: "a", phase: "spawn", exitCode: 127, stderr: "no such file" })
       const { status } = yield* supervise({ servers: { a: local } }, { scripts: { a: FakeConnector.fail(error) } })
@@ -210,7 +210,7 @@ describe("a failure that does not pass by itself", () => {
     })
   )
 
-  it.scoped("a login that is lost while it is connected parks it", () =>
+  it.scoped("is the status of a server whose login is lost while it is connected", () =>
     Effect.gen(function* () {
       const { controls, fake, status, toolNames } = yield* supervise(
         { servers: { a: remote } },
@@ -226,8 +226,8 @@ describe("a failure that does not pass by itself", () => {
   )
 })
 
-describe("five servers, each with its own trouble", () => {
-  it.scoped("the healthy one is usable, and four failures are told apart", () =>
+describe("five servers with different failures", () => {
+  it.scoped("leave the healthy one usable, and have different statuses", () =>
     Effect.gen(function* () {
       const { close, controls, status, supervisor, toolNames } = yield* supervise(
         { servers: { healthy: local, crashes: local, hangs: local, login: remote, strange: remote } },

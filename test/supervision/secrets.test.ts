@@ -56,7 +56,7 @@ const dying =
   () => ({ connect: () => Effect.die(new Error(message)) })
 
 describe("a secret of the config", () => {
-  it.scoped("is in nothing that is told while all goes well, and is put where it belongs", () =>
+  it.scoped("is in no output of a normal run, and reaches the server", () =>
     Effect.gen(function* () {
       const { controls } = yield* watched({ servers: withSecrets }, { scripts }, ({ controls, supervisor }) =>
         Effect.gen(function* () {
@@ -75,7 +75,7 @@ describe("a secret of the config", () => {
     })
   )
 
-  it.scoped("is not told by a server that introduces itself with what it was given", () =>
+  it.scoped("is not shown if the server repeats it in its introduction", () =>
     Effect.gen(function* () {
       const around: Setup["around"] = (connector) => ({
         connect: (options) =>
@@ -97,7 +97,7 @@ describe("a secret of the config", () => {
   )
 
   for (const name of names) {
-    it.scoped(`is not told with a fault of the connector that holds it (${name})`, () =>
+    it.scoped(`is not shown if a defect of the connector contains it (${name})`, () =>
       Effect.gen(function* () {
         const { status } = yield* watched(
           { servers: { [name]: withSecrets[name] } },
@@ -111,7 +111,7 @@ describe("a secret of the config", () => {
     )
   }
 
-  it.scoped("is not told with a fault in the loop that holds it", () =>
+  it.scoped("is not shown if a defect in the loop contains it", () =>
     Effect.gen(function* () {
       const store = Layer.succeed(CatalogStore, {
         load: () => Effect.succeedNone,
@@ -127,7 +127,7 @@ describe("a secret of the config", () => {
     })
   )
 
-  it.scoped("is not told with a fault whose text looks like a place in the code", () =>
+  it.scoped("is not shown if a defect's text looks like a stack frame", () =>
     Effect.gen(function* () {
       const store = Layer.succeed(CatalogStore, {
         load: () => Effect.succeedNone,
@@ -142,7 +142,7 @@ describe("a secret of the config", () => {
     })
   )
 
-  it.scoped("that is asked for with each attempt is not told with a fault that holds it", () =>
+  it.scoped("is not shown if it is requested for each attempt and a defect contains it", () =>
     Effect.asVoid(
       watched(
         {
@@ -155,7 +155,7 @@ describe("a secret of the config", () => {
     )
   )
 
-  it.scoped("in a place where it is wrong is not told with the error", () =>
+  it.scoped("is not shown if it is at an invalid place", () =>
     Effect.gen(function* () {
       const wrong = { command: "server", env: { TOKEN: { value: canary } }, timeout: canary, [canary.slice(1)]: 1 }
       const { supervisor } = yield* watched({ servers: { wrong: wrong as never } }, {}, ({ supervisor }) =>
@@ -168,7 +168,7 @@ describe("a secret of the config", () => {
     })
   )
 
-  it.scoped("that a server puts into its lists is not told with what is wrong about them", () =>
+  it.scoped("is not shown in the diagnostics of a list that contains it", () =>
     Effect.asVoid(
       watched(
         { servers: { local: withSecrets.local } },
@@ -189,7 +189,7 @@ describe("a secret of the config", () => {
     )
   )
 
-  it.scoped("in the arguments of a call is in no event, span or error", () =>
+  it.scoped("is in no event, span or error if it is in the arguments of a call", () =>
     Effect.gen(function* () {
       const strict = { name: "x", inputSchema: { type: "object", properties: { n: { type: "number" } } } }
       yield* watched(

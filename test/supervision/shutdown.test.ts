@@ -14,7 +14,7 @@ const scripted = (count: number, script: FakeConnector.Script) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`s${index}`, script]))
 
 describe("closing the scope", () => {
-  it.scoped("closes everything, in parallel", () =>
+  it.scoped("closes all servers in parallel", () =>
     Effect.gen(function* () {
       const script = FakeConnector.closing(FakeConnector.open(), "2 seconds")
       const { close, controls } = yield* supervise({ servers: many(20, remote) }, { scripts: scripted(20, script) })
@@ -26,7 +26,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("takes no time where the layer was built by somebody who cannot be interrupted", () =>
+  it.scoped("takes no extra time if the layer was built uninterruptibly", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make({ a: FakeConnector.hang, b: FakeConnector.open() })
       const layer = Layer.provide(
@@ -49,7 +49,7 @@ describe("closing the scope", () => {
     ["whose close hangs", FakeConnector.open()],
     ["that hang while they connect, and when they close", FakeConnector.hang]
   ] as const) {
-    it.scoped(`20 servers ${what} take one budget`, () =>
+    it.scoped(`takes one budget for 20 servers ${what}`, () =>
       Effect.gen(function* () {
         const script = FakeConnector.closing(behaviour, "forever")
         const { close } = yield* supervise({ servers: many(20, remote) }, { scripts: scripted(20, script) })
@@ -62,7 +62,7 @@ describe("closing the scope", () => {
     )
   }
 
-  it.scoped("those that connect are ended at once, also those that wait for their turn", () =>
+  it.scoped("ends attempts at once, also those that wait for their turn", () =>
     Effect.gen(function* () {
       const { close, controls, story } = yield* supervise({ servers: many(12, local) })
       yield* close
@@ -74,7 +74,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("calls that are under way, wait for their turn or for a server settle", () =>
+  it.scoped("settles calls that are sent, queued or waiting for a server", () =>
     Effect.gen(function* () {
       const { close, controls, supervisor } = yield* supervise(
         { servers: { a: { ...local, concurrency: 1 }, b: local } },
@@ -92,7 +92,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("calls settle at once although their server does not close", () =>
+  it.scoped("settles calls at once even if their server does not close", () =>
     Effect.gen(function* () {
       const { close, controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -109,7 +109,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("afterwards there is nothing, and whoever asks is told", () =>
+  it.scoped("leaves no server, and later requests fail", () =>
     Effect.gen(function* () {
       const { close, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -126,7 +126,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("commands afterwards and meanwhile start nothing", () =>
+  it.scoped("starts nothing by commands that arrive during or after it", () =>
     Effect.gen(function* () {
       const { close, controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -146,7 +146,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("who waits for a status is told, and does not wait for ever", () =>
+  it.scoped("ends the wait of callers that wait for a status", () =>
     Effect.gen(function* () {
       const { close, supervisor } = yield* supervise({ servers: { a: local } })
       const connecting = yield* Effect.fork(Effect.exit(supervisor.connect("a")))
@@ -158,7 +158,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("all streams end normally", () =>
+  it.scoped("ends all streams normally", () =>
     Effect.gen(function* () {
       const { close, controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -185,7 +185,7 @@ describe("closing the scope", () => {
     })
   )
 
-  it.scoped("streams that are begun afterwards end, too", () =>
+  it.scoped("ends streams that start later", () =>
     Effect.gen(function* () {
       const { close, supervisor } = yield* supervise({ servers: { a: local } })
       yield* close
@@ -204,8 +204,8 @@ describe("closing the scope", () => {
   )
 })
 
-describe("logs", () => {
-  it.scoped("what is kept first, then what comes, across restarts", () =>
+describe("the logs of a server", () => {
+  it.scoped("stream the kept lines, then new ones, across restarts", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: local } },
@@ -225,8 +225,8 @@ describe("logs", () => {
   )
 })
 
-describe("what hangs while everything ends", () => {
-  it.scoped("a store does not keep servers from being told to end, nor the end from coming", () =>
+describe("a part that hangs during the shutdown", () => {
+  it.scoped("does not delay the end of the servers or the shutdown if it is a store", () =>
     Effect.gen(function* () {
       const store = Layer.succeed(CatalogStore, {
         load: () => Effect.succeedNone,
@@ -244,7 +244,7 @@ describe("what hangs while everything ends", () => {
     })
   )
 
-  it.scoped("a server that waits for its predecessor: everybody who waits for it is told", () =>
+  it.scoped("does not block callers that wait for a server whose predecessor is closing", () =>
     Effect.gen(function* () {
       const slow = FakeConnector.closing(FakeConnector.open({ tools: ["x"] }), 2_000)
       const { close, supervisor } = yield* supervise({ servers: { a: local } }, { scripts: { a: slow } })

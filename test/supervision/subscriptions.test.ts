@@ -38,7 +38,7 @@ const changed = { server: "a", uri }
 const resync = { server: "a", uri, resync: true }
 
 describe("subscribeResource", () => {
-  it.scoped("tells each change, also as an event", () =>
+  it.scoped("streams each change, also as an event", () =>
     Effect.gen(function* () {
       const { eventsOf, listen, update } = yield* listening()
       const { heard } = yield* listen
@@ -49,7 +49,7 @@ describe("subscribeResource", () => {
     })
   )
 
-  it.scoped("survives a reconnect, with a resync after it", () =>
+  it.scoped("continues after a reconnect, with a resync", () =>
     Effect.gen(function* () {
       const { crash, listen, update } = yield* listening()
       const { heard } = yield* listen
@@ -61,7 +61,7 @@ describe("subscribeResource", () => {
     })
   )
 
-  it.scoped("survives a time without the server, however long", () =>
+  it.scoped("continues after any time without the server", () =>
     Effect.gen(function* () {
       let isThere = true
       const { crash, listen, update } = yield* listening(() =>
@@ -80,7 +80,7 @@ describe("subscribeResource", () => {
     })
   )
 
-  it.scoped("is one subscription at the server, however many listen, until the last one leaves", () =>
+  it.scoped("shares one subscription at the server until the last reader leaves", () =>
     Effect.gen(function* () {
       const { count, listen, update } = yield* listening()
       const first = yield* listen
@@ -96,7 +96,7 @@ describe("subscribeResource", () => {
     })
   )
 
-  it.scoped("fails when the server is removed, at once or while it is being connected again", () =>
+  it.scoped("fails when the server is removed, also while it reconnects", () =>
     Effect.gen(function* () {
       const { crash, listen, supervisor } = yield* listening([open, FakeConnector.hang])
       const { fiber } = yield* listen
@@ -110,7 +110,7 @@ describe("subscribeResource", () => {
     })
   )
 
-  it.scoped("waits for the first connection as a call does, and not longer", () =>
+  it.scoped("waits for the first connection as long as a call does", () =>
     Effect.gen(function* () {
       const { controls, listen } = yield* listening(FakeConnector.byHand)
       const { fiber, heard } = yield* listen
@@ -128,7 +128,7 @@ describe("subscribeResource", () => {
     })
   )
 
-  it.scoped("fails with what the server says if it refuses", () =>
+  it.scoped("fails with the server's error if it rejects the subscription", () =>
     Effect.gen(function* () {
       const error = new Errors.ProtocolError({ server: "a", code: -32002, message: "no such resource" })
       const { listen } = yield* listening(FakeConnector.open({ resources: [uri], subscribes: Effect.fail(error) }))
@@ -137,7 +137,7 @@ describe("subscribeResource", () => {
     })
   )
 
-  it.scoped("a disabled server keeps its listeners, who hear again when it is enabled", () =>
+  it.scoped("continues when a disabled server is enabled", () =>
     Effect.gen(function* () {
       const { listen, supervisor, update } = yield* listening()
       const { fiber, heard } = yield* listen
@@ -151,7 +151,7 @@ describe("subscribeResource", () => {
     })
   )
 
-  it.scoped("moves to the new connection when the server is replaced, while the old one finishes its calls", () =>
+  it.scoped("moves to the new connection of a replaced server, while the old one finishes its calls", () =>
     Effect.gen(function* () {
       const busy = FakeConnector.open({ tools: ["t"], calls: { t: Effect.never }, resources: [uri] })
       const { controls, count, listen, supervisor, update } = yield* listening([busy, open])
@@ -169,14 +169,14 @@ describe("subscribeResource", () => {
   )
 })
 
-describe("a subscription that is refused", () => {
+describe("a subscription that the server rejects", () => {
   const refusals = [
     new Errors.RateLimited({ server: "a", retryAfter: 1_000 }),
     new Errors.CallTimeout({ server: "a", which: "idle", sent: true, after: 1_000 }),
     new Errors.ProtocolError({ server: "a", code: -32603, message: "no" })
   ]
   for (const refusal of refusals) {
-    it.scoped(`after a reconnect is asked for again, with ${refusal._tag} as with any other error`, () =>
+    it.scoped(`after a reconnect is requested again, also with ${refusal._tag}`, () =>
       Effect.gen(function* () {
         let asked = 0
         const { controls, supervisor } = yield* supervise(

@@ -29,7 +29,7 @@ const structured = {
 
 describe.concurrent("a call", () => {
   live(
-    "that is interrupted is cancelled once and returns at once, and the connection stays",
+    "that is interrupted returns at once and is cancelled once, and the connection stays",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({
         it: ScriptedServer.stdio({
@@ -62,7 +62,7 @@ describe.concurrent("a call", () => {
   )
 
   live(
-    "that is interrupted while its server connects leaves the server alone",
+    "that is interrupted while its server connects does not end the attempt",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({})
       yield* supervisor.add("it", {
@@ -80,7 +80,7 @@ describe.concurrent("a call", () => {
   )
 
   live(
-    "has an idle clock that progress winds up, and a total one that nothing does",
+    "has an idle timeout that progress resets, and a total timeout that nothing resets",
     Effect.gen(function* () {
       const steps = Array.from({ length: 8 }, (_, index) => [sleep(200), progress(index + 1)]).flat()
       const supervisor = yield* superviseSettled({
@@ -113,7 +113,7 @@ describe.concurrent("a call", () => {
   )
 
   live(
-    "to a server that does not come up waits as long as it was told to, and says that nothing was sent",
+    "to a server that does not connect waits as long as its options say, and fails as not sent",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({})
       yield* supervisor.add("it", faultyServer("hang"))
@@ -130,7 +130,7 @@ describe.concurrent("a call", () => {
   )
 
   live(
-    "gives the whole result, also where it is an error of the tool; one of the protocol is an error",
+    "returns the whole result, also an error of the tool; a protocol error is an error",
     Effect.gen(function* () {
       const outputSchema = { type: "object", properties: { answer: { type: "number" } }, required: ["answer"] }
       const failed = { content: [{ type: "text", text: "no luck" }], isError: true, _meta: { code: 7 } }
@@ -162,7 +162,7 @@ describe.concurrent("a call", () => {
   )
 
   live(
-    "by a name from before a restart reaches the process there is now",
+    "by a name from before a restart reaches the current process",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({ it: faultyServer() })
       const handle = (yield* supervisor.catalog).tools.find(({ rawName }) => rawName === "pid")!

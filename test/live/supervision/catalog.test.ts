@@ -76,7 +76,7 @@ const toolsWhen = (supervisor: Supervisor, count: number) =>
 
 describe.concurrent("the list of tools", () => {
   live(
-    "is fetched at most twice for 200 notifications, and what was added can be called",
+    "is fetched at most twice for 200 notifications, and an added tool can be called",
     Effect.gen(function* () {
       const server = yield* changing()
       const supervisor = yield* superviseSettled({ it: { url: server.url } })
@@ -112,7 +112,7 @@ describe.concurrent("the list of tools", () => {
   )
 
   live(
-    "is fetched once more for what is said while it is being fetched",
+    "is fetched once more for notifications that arrive while it is fetched",
     Effect.gen(function* () {
       let held: (() => void) | undefined
       let isHolding = false
@@ -137,7 +137,7 @@ describe.concurrent("the list of tools", () => {
   )
 
   live(
-    "changes also over stdio",
+    "also changes over stdio",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({
         it: ScriptedServer.stdio({
@@ -156,7 +156,7 @@ describe.concurrent("the list of tools", () => {
   )
 
   live(
-    "stays as it was when it cannot be fetched, and is fetched again",
+    "stays unchanged if it cannot be fetched, and is fetched again",
     Effect.gen(function* () {
       let failing = 0
       const server = yield* changing((received, response) => {
@@ -187,7 +187,7 @@ describe.concurrent("the list of tools", () => {
   )
 
   live(
-    "that fails once when the server has just been connected is fetched again before it counts as connected",
+    "is fetched again before the server is connected if the first fetch failed",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({
         it: ScriptedServer.stdio({
@@ -201,7 +201,7 @@ describe.concurrent("the list of tools", () => {
   )
 
   live(
-    "is without what cannot be used, says so by name and path, and keeps everything beside it",
+    "omits invalid entries with a diagnostic of name and path, and keeps the others",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({
         it: ScriptedServer.stdio({
@@ -230,7 +230,7 @@ describe.concurrent("the list of tools", () => {
   )
 
   live(
-    "has all pages, and ends where they go round in circles",
+    "has all pages, and ends if they repeat",
     Effect.gen(function* () {
       const many = Array.from({ length: 101 }, (_, index) => `tool${index}`)
       const supervisor = yield* superviseSettled({
@@ -255,7 +255,7 @@ describe.concurrent("the list of tools", () => {
   )
 
   live(
-    "hides what is filtered, for everybody or for one agent, and does not let it be called",
+    "hides filtered tools, for all or for one agent, and rejects calls to them",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled(
         { it: { ...ScriptedServer.stdio({ tools: ["read", "write", "drop"] }), tools: { drop: false } } },

@@ -20,7 +20,7 @@ for (const [revision, count] of Object.entries(scored)) {
   const scenarios = requiredBy(revision)
 
   describe(`a supervisor passes what ${revision} requires`, () => {
-    it(`of which there are ${count}`, () => assert.strictEqual(scenarios.length, count))
+    it(`has ${count} scenarios`, () => assert.strictEqual(scenarios.length, count))
 
     // those that measure time are in alone/conformance
     describe.concurrent("at any speed", () => {

@@ -159,7 +159,7 @@ describe.each(protocols)("over protocol $version", ({ version, options }) => {
       assert.strictEqual(inbox.size(), 0)
     })
 
-    it("refuses a countdown outside of its limits", async () => {
+    it("rejects a countdown outside of its limits", async () => {
       const client = await connectClient(clockServer, options)
       for (const args of [{ steps: 0 }, { steps: 101 }, { steps: 1.5 }, { steps: 1, intervalMs: 1001 }]) {
         assert.isTrue((await callText(client, "countdown", args)).isError, JSON.stringify(args))

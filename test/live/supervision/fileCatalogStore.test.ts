@@ -42,7 +42,7 @@ const onlyFile = (stateDir: string): string => {
 }
 
 describe("FileCatalogStore", () => {
-  it.scopedLive("gives back in a later run what was saved in an earlier one, to the letter", () =>
+  it.scopedLive("returns exactly what an earlier run saved", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       yield* (yield* open(stateDir)).save("it", config, stored("a"))
@@ -52,7 +52,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("keeps keys that mean something to JavaScript", () =>
+  it.scopedLive("keeps keys that are special in JavaScript, such as `__proto__`", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const store = yield* open(stateDir)
@@ -67,7 +67,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("touches no disk before it is used, and writes nothing when it is only asked", () =>
+  it.scopedLive("reads no file before it is used, and writes nothing when it only loads", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const store = yield* open(stateDir)
@@ -78,7 +78,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("keeps everything to the user, and says when it was saved", () =>
+  it.scopedLive("writes files that only the user can read, with the time of saving", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const before = yield* Clock.currentTimeMillis
@@ -122,7 +122,7 @@ describe("FileCatalogStore", () => {
     ["caFile", remote, { ...remote, caFile: "/ca.pem" }]
   ]
 
-  it.scopedLive("has nothing for another name, or for a config that makes another link", () =>
+  it.scopedLive("returns nothing for another name, or for a config that needs another link", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const store = yield* open(stateDir)
@@ -137,7 +137,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("has the same for a config that says the same: other settings, other order, redacted or not", () =>
+  it.scopedLive("returns the listing for an equal config: other settings, other order, redacted or not", () =>
     Effect.gen(function* () {
       const store = yield* open(yield* stateDirectory)
       yield* store.save("it", configOf(local), stored("local"))
@@ -155,7 +155,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("shows no secret, neither in a name nor in a file", () =>
+  it.scopedLive("shows no secret, neither in a file name nor in a file", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const store = yield* open(stateDir)
@@ -174,7 +174,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("agrees about the key when many begin at once", () =>
+  it.scopedLive("agrees on one key when several processes start at once", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const stores = yield* Effect.forEach(Array.from({ length: 16 }), () => open(stateDir))
@@ -186,7 +186,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("ends with what was given last, however many are under way", () =>
+  it.scopedLive("ends with the last saved value, however many saves are pending", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const store = yield* open(stateDir)
@@ -205,7 +205,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("takes what is broken for absent, and replaces it", () =>
+  it.scopedLive("treats a corrupt file as missing, and replaces it", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const store = yield* open(stateDir)
@@ -232,7 +232,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("reads nothing that is too large, and waits for nobody who would write into a pipe", () =>
+  it.scopedLive("reads no file that is too large and no pipe", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const store = yield* open(stateDir)
@@ -252,7 +252,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("neither reads nor replaces what a later version has written", () =>
+  it.scopedLive("neither reads nor replaces files of a later version", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const store = yield* open(stateDir)
@@ -266,7 +266,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("makes a new key if the old one is broken, and leaves one of a later version alone", () =>
+  it.scopedLive("makes a new key if the old one is corrupt, and keeps one of a later version", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const path = join(stateDir, "catalog.key")
@@ -283,7 +283,7 @@ describe("FileCatalogStore", () => {
     })
   )
 
-  it.scopedLive("says once if nothing can be written, and goes on", () =>
+  it.scopedLive("reports once that nothing can be written, and continues", () =>
     Effect.gen(function* () {
       const file = yield* stateDirectory
       writeFileSync(file, "")

@@ -62,7 +62,7 @@ const isStray = ({ error }: { readonly error: string }) => /more than 100000 lin
 
 describe("servers that write without pause", () => {
   supervised(
-    "local ones disturb no other server",
+    "local ones do not affect other servers",
     Effect.gen(function* () {
       const modes = ["blank", "garbage", "braces", "log", "progress", "large", "stderr"]
       assertUnharmed(yield* endure(Object.fromEntries(modes.map((mode) => [mode, flooding(mode)]))))
@@ -70,7 +70,7 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "remote ones disturb no other server",
+    "remote ones do not affect other servers",
     Effect.gen(function* () {
       const floods = {
         comments: yield* floodingHttp("push", "comments"),
@@ -82,7 +82,7 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "requests disturb no other server and fill no memory, also if their answers are not read or never given",
+    "their requests affect no other server and no memory, also if responses are not read or never sent",
     Effect.gen(function* () {
       const floods = {
         ping: flooding("ping"),
@@ -98,7 +98,7 @@ describe("servers that write without pause", () => {
   )
 
   supervised(
-    "remote ones that send their bytes one by one, or an event that does not end, fill no memory",
+    "remote ones that send single bytes, or an event that does not end, do not fill the memory",
     Effect.gen(function* () {
       const floods = {
         bytes: yield* floodingHttp("push", "bytes"),
@@ -154,7 +154,7 @@ describe("servers that write without pause", () => {
   )
 
   live(
-    "a server that prints a lot and is done with it stays connected",
+    "a server that prints much and then stops stays connected",
     Effect.gen(function* () {
       const session = yield* connect(local())
       assert.strictEqual(textOf(yield* session.callTool("noise", { lines: 50_000 })), "done")
@@ -202,7 +202,7 @@ const blockFor = (millis: number) =>
 
 describe("a pause of our own process", () => {
   live(
-    "does not time a call out that was answered in time",
+    "does not time out a call that was answered in time",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const slow = { steps: 1, every: 100 }
@@ -217,7 +217,7 @@ describe("a pause of our own process", () => {
   )
 
   live(
-    "does not time a call over HTTP out that was answered in time",
+    "does not time out a call over HTTP that was answered in time",
     Effect.gen(function* () {
       // in a process of its own: this one is held up
       const config = yield* floodingHttp("call", "log")
@@ -250,7 +250,7 @@ describe("a pause of our own process", () => {
   )
 })
 
-describe("answers that are not what they should be", () => {
+describe("malformed responses", () => {
   /** A server of a few lines: each line of `sh` answers one call. `$id` is the id of the request, as it is in JSON. */
   const answering = (answer: string) => {
     const { args, command } = shellServer()
@@ -260,7 +260,7 @@ describe("answers that are not what they should be", () => {
   }
 
   live(
-    "one with neither a result nor an error fails its call at once",
+    "without result and error fail their call at once",
     Effect.gen(function* () {
       const session = yield* connect(answering(`{"jsonrpc":"2.0","id":%s}`))
       assertTag(yield* Effect.flip(session.callTool("it")), "InvalidResult")
@@ -268,7 +268,7 @@ describe("answers that are not what they should be", () => {
   )
 
   live(
-    "one with neither a result nor an error fails its call over HTTP at once",
+    "without result and error fail their call over HTTP at once",
     Effect.gen(function* () {
       const { url } = yield* Raw.serve(
         Raw.legacy((received, response) => {
@@ -283,7 +283,7 @@ describe("answers that are not what they should be", () => {
   )
 
   live(
-    "one to a list with neither a result nor an error fails it at once",
+    "without result and error fail a list at once",
     Effect.gen(function* () {
       const { args, command } = shellServer()
       const script = args[1]!.replace(
@@ -296,7 +296,7 @@ describe("answers that are not what they should be", () => {
   )
 
   live(
-    "one whose id is of another type answers no request",
+    "with an id of another type answer no request",
     Effect.gen(function* () {
       const { args, command } = shellServer()
       // the first answer has the id as a text, the second as it is
@@ -318,7 +318,7 @@ describe("answers that are not what they should be", () => {
     ["a line feed", "\n"]
   ] as const) {
     live(
-      `a stream of events whose lines end with ${name} is read`,
+      `event streams whose lines end with ${name} are read`,
       Effect.gen(function* () {
         const { url } = yield* Raw.serve(
           Raw.legacy((received, response) => {
@@ -339,7 +339,7 @@ describe("answers that are not what they should be", () => {
 
 describe("requests of a server", () => {
   live(
-    "beyond 64 that wait for a person are refused, and calls go on",
+    "beyond 64 that wait for a person are rejected, and calls go on",
     Effect.gen(function* () {
       let asked = 0
       const sample = () =>
@@ -361,7 +361,7 @@ describe("requests of a server", () => {
   )
 })
 
-describe("a body without end that says nothing", () => {
+describe("an endless body without a message", () => {
   const endless = (response: Parameters<Raw.Answer>[1], status: number, headers = {}) => {
     const closed = Deferred.unsafeMake<void>(FiberId.none)
     response.once("close", () => Deferred.unsafeDone(closed, Effect.void))
@@ -376,7 +376,7 @@ describe("a body without end that says nothing", () => {
   }
 
   live(
-    "does not hold up the redirect that it belongs to",
+    "does not delay its redirect",
     Effect.gen(function* () {
       const closed: Array<Effect.Effect<void>> = []
       const { url } = yield* Raw.serve(
@@ -393,7 +393,7 @@ describe("a body without end that says nothing", () => {
   )
 
   live(
-    "is closed by us when a call is answered with 202",
+    "is closed by the client when a call is answered with 202",
     Effect.gen(function* () {
       const asked = yield* Deferred.make<Effect.Effect<void>>()
       const { url } = yield* Raw.serve(

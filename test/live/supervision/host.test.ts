@@ -81,14 +81,14 @@ const running = (stateDir: string, mark: string) =>
     return { host, left }
   })
 
-describe.concurrent("a host that is ended", () => {
+describe.concurrent("a host that is killed", () => {
   for (const [signal, code] of [
     ["SIGINT", 130],
     ["SIGTERM", 143],
     ["SIGHUP", 129]
   ] as const) {
     live(
-      `by ${signal} leaves no process, also of servers that are stubborn, wrapped or still connecting`,
+      `by ${signal} leaves no process, also of servers that ignore signals, run in a shell or still connect`,
       Effect.gen(function* () {
         const { host, left } = yield* running(yield* temporaryDirectory, `host-${randomUUID()}`)
         host.child.kill(signal)
@@ -121,7 +121,7 @@ describe.concurrent("a host whose servers are broken", () => {
   const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => (index * 7919) % 256)
 
   live(
-    "does not end, and every call settles",
+    "keeps running, and every call settles",
     Effect.gen(function* () {
       const resetting = yield* ScriptedServer.http({
         tools: ["it"],
@@ -188,7 +188,7 @@ describe.concurrent("a host whose servers are broken", () => {
   )
 
   live(
-    "goes on when a probe finds that the server has forgotten the session",
+    "keeps running when a probe finds that the server lost the session",
     Effect.gen(function* () {
       const server = yield* ScriptedServer.http({
         sessions: true,

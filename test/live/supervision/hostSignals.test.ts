@@ -47,7 +47,7 @@ describe.concurrent("a host that ends", () => {
   }
 
   for (const how of ["exit", "throw"]) {
-    it.scopedLive(`without a chance to close anything (${how}) leaves nothing`, () =>
+    it.scopedLive(`without closing anything (${how}) leaves nothing`, () =>
       Effect.gen(function* () {
         const child = yield* startHost(how, wrapped)
         const exited = yield* Effect.fork(exitOf(child))

@@ -12,7 +12,7 @@ describe("the catalogue of misbehaviours", () => {
   }
   const names = (...tables: ReadonlyArray<ReadonlyArray<Mode>>) => tables.flat().map(({ name }) => name)
 
-  it("says what is expected of every mode of the scripted servers", () => {
+  it("has an expected outcome for every mode of the scripted servers", () => {
     const { modes, payloads } = offered("stdio.mjs")
     assert.sameMembers(names(stdioModes, stdioFloods), modes)
     assert.sameMembers(names(payloadModes), payloads)

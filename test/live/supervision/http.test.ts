@@ -57,7 +57,7 @@ const quickly = { restart: { base: 20, cap: 50 } }
 
 describe.concurrent("an HTTP server that restarts", () => {
   live(
-    "between two calls: the next call succeeds at the first try",
+    "between two calls lets the next call succeed at the first try",
     Effect.gen(function* () {
       const first = yield* serveUntil(0, withSession("one"))
       const supervisor = yield* superviseSettled({ it: { url: first.url, ...quickly } })
@@ -73,7 +73,7 @@ describe.concurrent("an HTTP server that restarts", () => {
   )
 
   live(
-    "one without sessions needs no new handshake",
+    "without sessions needs no new handshake",
     Effect.gen(function* () {
       const sessionless: Raw.Answer = withTools(["echo"], (received, response) => {
         if (received.message.method !== "initialize") return false
@@ -96,7 +96,7 @@ describe.concurrent("an HTTP server that restarts", () => {
   )
 
   live(
-    "during calls: one that may have been executed is unknown, a harmless one is repeated",
+    "during calls makes an unsafe one OutcomeUnknown and repeats a safe one",
     Effect.gen(function* () {
       let current = withSession("one", (received, response) => {
         if (!Raw.isCall(received)) return false
@@ -126,7 +126,7 @@ describe.concurrent("an HTTP server that restarts", () => {
   )
 
   live(
-    "a harmless call that is lost, and cannot be repeated because nobody is there, is unknown",
+    "makes a safe call OutcomeUnknown if it cannot be repeated",
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
       const first = yield* serveUntil(
@@ -146,7 +146,7 @@ describe.concurrent("an HTTP server that restarts", () => {
   )
 
   live(
-    "that is away for longer is failed, and connected again when it is back",
+    "after a longer time is failed, and reconnected when it is back",
     Effect.gen(function* () {
       const first = yield* serveUntil(0, withSession("one"))
       const supervisor = yield* superviseSettled({
@@ -166,7 +166,7 @@ describe.concurrent("an HTTP server that restarts", () => {
 
 describe.concurrent("an HTTP server that forgets its sessions", () => {
   live(
-    "gets one new handshake for ten concurrent calls, and all of them succeed",
+    "gets one new handshake for ten concurrent calls, which all succeed",
     Effect.gen(function* () {
       const server = yield* ScriptedServer.http({
         sessions: true,
@@ -193,7 +193,7 @@ describe.concurrent("an HTTP server that forgets its sessions", () => {
   )
 
   live(
-    "what is said late about the old session does not end the new one",
+    "does not lose the new session by a late response for the old one",
     Effect.gen(function* () {
       let known = "one"
       const late: Array<ServerResponse> = []
@@ -228,7 +228,7 @@ describe.concurrent("an HTTP server that forgets its sessions", () => {
   )
 
   live(
-    "404 where there never was a session is no lost session",
+    "has not lost a session if it answers 404 without one",
     Effect.gen(function* () {
       const server = yield* ScriptedServer.http({
         tools: ["echo", "gone"],

@@ -36,7 +36,7 @@ const remember = (stateDir: string, server: Parameters<typeof superviseSettled>[
 
 describe.concurrent("a lazy server", () => {
   live(
-    "is listed without a process, and started once for all first calls",
+    "is listed without a process, and started once for concurrent first calls",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const mark = `lazy-${randomUUID()}`
@@ -63,7 +63,7 @@ describe.concurrent("a lazy server", () => {
   )
 
   live(
-    "whose lists are not known is asked for them by a call that looks like one of its own",
+    "without known lists is started by a call with its prefix",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({ it: { ...faultyServer(), lazy: true } })
       assert.deepStrictEqual((yield* supervisor.catalog).tools, [])
@@ -73,7 +73,7 @@ describe.concurrent("a lazy server", () => {
   )
 
   live(
-    "is put to rest when it has nothing to do, but not during a call",
+    "is stopped when it is idle, but not during a call",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({
         it: {
@@ -106,7 +106,7 @@ describe.concurrent("a lazy server", () => {
   )
 
   live(
-    "that dies is back at the next call",
+    "that died is started by the next call",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({ it: { ...faultyServer(), lazy: true } })
       const before = textOf(yield* supervisor.callServerTool("it", "pid"))
@@ -122,7 +122,7 @@ describe.concurrent("a lazy server", () => {
     ["empty", ""]
   ] as const) {
     live(
-      `whose cache is ${what} is one without a cache`,
+      `treats a cache that is ${what} as missing`,
       Effect.gen(function* () {
         const stateDir = yield* temporaryDirectory
         const server = faultyServer()
@@ -136,7 +136,7 @@ describe.concurrent("a lazy server", () => {
   }
 
   live(
-    "of another config does not use what was kept of the old one",
+    "with another config does not use the cache of the old one",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       yield* remember(stateDir, faultyServer())

@@ -55,7 +55,7 @@ const pooled = 8
 
 describe("1,000 connections", () => {
   live(
-    "leave as many handles, listeners, fibers, files and sessions as there were before",
+    "leave no additional handles, listeners, fibers, files or sessions",
     Effect.gen(function* () {
       const remote = yield* counted
       const nobody = `http://127.0.0.1:${yield* freePort}/mcp`

@@ -30,7 +30,7 @@ const echoing = { on: "tools/call", where: { name: "echo" }, do: [stderr("echoed
 
 describe.concurrent("a local server that is killed", () => {
   live(
-    "comes back by itself, and says so with one event for each status",
+    "restarts by itself, with one event for each status",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({ it: local() })
       const { since } = yield* awaitStatus(supervisor, "it", "connected")
@@ -50,7 +50,7 @@ describe.concurrent("a local server that is killed", () => {
   )
 
   live(
-    "keeps its tools listed while it is away",
+    "keeps its tools listed while it restarts",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({ it: local() })
       const before = yield* supervisor.catalog
@@ -68,7 +68,7 @@ describe.concurrent("a local server that is killed", () => {
   )
 
   live(
-    "settles a call at once as unknown, without a second execution, and nobody else notices",
+    "settles a call at once as OutcomeUnknown without a second execution, and affects no other server",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({
         it: ScriptedServer.stdio({
@@ -102,7 +102,7 @@ describe.concurrent("a local server that is killed", () => {
     ["idempotent but destructive", { idempotentHint: true, destructiveHint: true }, false]
   ] as const) {
     live(
-      `a call of a tool that is ${name} is ${replayed ? "repeated once" : "not repeated"}`,
+      `${replayed ? "repeats once" : "does not repeat"} a call of a tool that is ${name}`,
       Effect.gen(function* () {
         const directory = yield* temporaryDirectory
         const tools = [tool("read", annotations), "echo"]
@@ -124,7 +124,7 @@ describe.concurrent("a local server that is killed", () => {
   }
 
   live(
-    "a read-only tool that kills its server every time is repeated once and no more",
+    "repeats a call once if the read-only tool kills the server every time",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({
         it: ScriptedServer.stdio({
@@ -146,7 +146,7 @@ describe.concurrent("a local server that is killed", () => {
 
 describe.concurrent("a server in a crash loop", () => {
   live(
-    "is given up, with its exit code and last words, until a command asks for it",
+    "is given up until a command, with exit code and last stderr lines",
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       // the handshake succeeds each time
@@ -176,7 +176,7 @@ describe.concurrent("a server in a crash loop", () => {
   )
 
   live(
-    "a server that was down at first is used as soon as it is up",
+    "is used as soon as it can start",
     Effect.gen(function* () {
       const port = yield* freePort
       const url = `http://127.0.0.1:${port}/mcp`
@@ -201,7 +201,7 @@ describe.concurrent("a local server that is stopped", () => {
     )
 
   live(
-    "is found by the probe and replaced",
+    "is found by a probe and replaced",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({ it: { ...faultyServer(), health: { interval: 100, timeout: 200 } } })
       const pid = yield* pidOf(supervisor, "it")
@@ -215,7 +215,7 @@ describe.concurrent("a local server that is stopped", () => {
   )
 
   live(
-    "a call that runs out of time has it probed once",
+    "is probed once after a call timed out",
     Effect.gen(function* () {
       const supervisor = yield* superviseSettled({
         dead: { ...faultyServer(), health: { interval: 60_000, timeout: 200 } },

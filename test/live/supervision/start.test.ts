@@ -18,7 +18,7 @@ import {
 
 describe("many servers", () => {
   live(
-    "are there as soon as each is ready, and nobody waits for one that never answers",
+    "are usable one by one, without waiting for one that never answers",
     Effect.gen(function* () {
       const slow = yield* Deferred.make<() => void>()
       const isHeld = ({ message, url }: Raw.Received) => message.method === "initialize" && /\/(never|slow)$/.test(url)
@@ -97,7 +97,7 @@ describe("many servers", () => {
 
 describe.concurrent("one broken server beside others", () => {
   live(
-    "has a status that says what is the matter, and closing ends all of them",
+    "has a status with the reason, and closing ends all servers",
     Effect.gen(function* () {
       const mark = `beside-${randomUUID()}`
       const scope = yield* Scope.make()
@@ -136,7 +136,7 @@ describe.concurrent("one broken server beside others", () => {
   )
 
   live(
-    "one that is required and fails is an error for who waits, and for nobody else",
+    "is an error for callers that wait for it as required, and for no others",
     Effect.gen(function* () {
       const supervisor = yield* supervise({
         servers: {
@@ -155,7 +155,7 @@ describe.concurrent("one broken server beside others", () => {
   )
 
   live(
-    "closing takes one budget for all, also for those that ignore everything",
+    "closes within one budget, also if servers ignore everything",
     Effect.gen(function* () {
       const mark = `budget-${randomUUID()}`
       const scope = yield* Scope.make()

@@ -12,19 +12,19 @@ export const catalogue = (open: Open): void => {
   const check = async (subjects: ReadonlyArray<Subject>) =>
     assert.deepStrictEqual(violations(await observe(open, subjects), ci.catalogue), [])
 
-  it("ends, answers and waits as the catalogue says, and the good server answers meanwhile", async () => {
+  it("has the outcomes of the catalogue, while the good server answers", async () => {
     await check(transports)
   }, 600_000)
 
   it.each(["stdio", "http"])(
-    "keeps out over %s what is too large, too deep or malformed, and the good server answers meanwhile",
+    "rejects messages over %s that are too large, too deep or malformed, while the good server answers",
     async (transport) => {
       await check(payloads.filter((each) => each.transport === transport))
     },
     600_000
   )
 
-  it("serves the good server during every flood, and ends those that flood", async () => {
+  it("answers calls to the good server during every flood, and ends the servers that flood", async () => {
     assert.deepStrictEqual(floodViolations(await flood(open, chunks(floods, 6), 700), ci.floods), [])
   }, 600_000)
 }
