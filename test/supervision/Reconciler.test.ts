@@ -83,7 +83,7 @@ describe("resolving", () => {
     ["an agent that is no object", { agents: { x: true } }, ["agents", "x"]],
     ["an agent's tools that are no booleans", { agents: { x: { tools: { y: 1 } } } }, ["agents", "x", "tools", "y"]],
     ["untrusted names that are no list", { untrusted: "a" }, ["untrusted"]]
-  ])("refuses %s as a whole", (_, desired, path) => {
+  ])("rejects %s as a whole", (_, desired, path) => {
     const error = Either.getOrThrow(Either.flip(Reconciler.resolve(desired as Desired)))
     assert.isUndefined(error.server)
     assert.deepStrictEqual(error.issues[0]!.path, path)

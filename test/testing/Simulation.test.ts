@@ -49,17 +49,17 @@ const traceOf = (seed: number | string): ReadonlyArray<string> => {
   return trace
 }
 
-describe("the order of things", () => {
-  it("is the same for the same seed", () => {
+describe("the order of execution", () => {
+  it("is equal for equal seeds", () => {
     for (const seed of [1, 2, "three", 4.5, -6]) assert.deepStrictEqual(traceOf(seed), traceOf(seed))
   })
 
-  it("is another one for another seed", () => {
+  it("is different for different seeds", () => {
     const orders = [1, 2, 3, 4, 5, 6, 7, 8].map((seed) => traceOf(seed).join())
     assert.strictEqual(new Set(orders).size, orders.length)
   })
 
-  it("is any order in which fibers can run", () => {
+  it("can be any order in which fibers can run", () => {
     const order = (seed: number) => {
       const seen: Array<number> = []
       const simulation = Simulation.make(seed)
@@ -71,7 +71,7 @@ describe("the order of things", () => {
     assert.deepStrictEqual([...orders].sort(), ["123", "132", "213", "231", "312", "321"])
   })
 
-  it("keeps what one fiber does in its order", () => {
+  it("keeps the order within one fiber", () => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const simulation = Simulation.make(seed)
@@ -90,7 +90,7 @@ describe("the order of things", () => {
     )
   })
 
-  it("lets a fiber make room for others between any two of its steps", () => {
+  it("lets a fiber yield between any two of its steps", () => {
     const interleaved = (seed: number) => {
       const simulation = Simulation.make(seed)
       const seen: Array<string> = []
@@ -109,7 +109,7 @@ describe("the order of things", () => {
     assert.isTrue(Array.from({ length: 100 }, (_, seed) => interleaved(seed)).some((mixed) => mixed))
   })
 
-  it("lets a fiber that never waits share", () => {
+  it("interleaves a fiber that never waits with others", () => {
     const simulation = Simulation.make(1, { maxSteps: 1_000 })
     let reached = false
     simulation.fork(Effect.forever(Effect.void))
@@ -123,8 +123,8 @@ describe("the order of things", () => {
   })
 })
 
-describe("time", () => {
-  it("passes only when it is told to, timer by timer", () => {
+describe("virtual time", () => {
+  it("passes only when it is advanced, timer by timer", () => {
     const simulation = Simulation.make(1)
     const woken: Array<number> = []
     const sleeper = (millis: number) =>
@@ -145,7 +145,7 @@ describe("time", () => {
     assert.strictEqual(simulation.now(), 3_600_250)
   })
 
-  it("needs none where no time is asked for", () => {
+  it("does not pass if nothing waits for it", () => {
     const simulation = Simulation.make(1)
     const fiber = simulation.fork(Effect.sleep(0))
     simulation.settle()
@@ -162,7 +162,7 @@ describe("time", () => {
     assert.deepStrictEqual(fiber.unsafePoll(), Exit.succeed(2_000_000n))
   })
 
-  it("lets the wall clock run ahead of timers and of the monotonic clock", () => {
+  it("can move the wall clock ahead of timers and of the monotonic clock", () => {
     const simulation = Simulation.make(1)
     const both = Effect.all([Clock.currentTimeMillis, Clock.currentTimeNanos])
     const fiber = simulation.fork(Effect.zipRight(Effect.sleep("10 seconds"), both))
@@ -176,7 +176,7 @@ describe("time", () => {
     assert.deepStrictEqual(fiber.unsafePoll(), Exit.succeed([3_610_000, 10_000_000_000n]))
   })
 
-  it("forgets the timer of a fiber that is interrupted", () => {
+  it("removes the timer of an interrupted fiber", () => {
     const simulation = Simulation.make(1)
     const fiber = simulation.fork(Effect.sleep("1 hour"))
     simulation.settle()
@@ -186,7 +186,7 @@ describe("time", () => {
     assert.strictEqual(simulation.elapsed(), 0)
   })
 
-  it("never comes to the end of a sleep that is longer than timers of Node can be", () => {
+  it("never ends a sleep that is longer than the maximum timer of Node", () => {
     const simulation = Simulation.make(1)
     const fibers = [Duration.infinity, Duration.days(25)].map((duration) => simulation.fork(Effect.sleep(duration)))
     simulation.advance("100 days")
@@ -205,24 +205,24 @@ describe("run", () => {
     assert.strictEqual(simulation.elapsed(), 10_800_000)
   })
 
-  it("gives the failure of an effect", () => {
+  it("returns the failure of an effect", () => {
     assert.deepStrictEqual(Simulation.make(1).run(Effect.fail("no")), Exit.fail("no"))
   })
 
-  it("throws where nothing is left that could end the effect", () => {
+  it("throws if nothing can end the effect", () => {
     const outside = Effect.promise(() => Promise.resolve())
     for (const effect of [Effect.never, Effect.flatMap(Deferred.make<void>(), Deferred.await), outside]) {
       assert.throws(() => Simulation.make(1).run(effect), /nothing in the simulation is left to happen/)
     }
   })
 
-  it("throws where time passes and nothing comes of it", () => {
+  it("throws if time passes without end", () => {
     const ticking = Effect.forever(Effect.sleep("1 second"))
     assert.throws(() => Simulation.make(1, { maxSteps: 1_000 }).run(ticking), /did not end within 1000 steps/)
   })
 })
 
-it("tells whenever it comes to rest", () => {
+it("calls back whenever it is idle", () => {
   const moments: Array<number> = []
   const simulation = Simulation.make(1, { onRest: () => moments.push(simulation.elapsed()) })
   simulation.fork(Effect.repeatN(Effect.sleep("1 second"), 2))
@@ -230,7 +230,7 @@ it("tells whenever it comes to rest", () => {
   assert.deepStrictEqual(moments, [0, 1_000, 2_000, 3_000])
 })
 
-it("rules a fake connector", () => {
+it("controls a fake connector", () => {
   const simulation = Simulation.make(7)
   const hung = Effect.gen(function* () {
     const { connector } = yield* FakeConnector.make({ a: FakeConnector.hang })
@@ -244,7 +244,7 @@ it("rules a fake connector", () => {
 })
 
 describe("timers", () => {
-  it("come in the order of their time, then of their making, and not if they were cancelled", () => {
+  it("fire in the order of their time, then of their creation, and not if they were cancelled", () => {
     const plan = fc.array(fc.record({ at: fc.nat({ max: 20 }), cancelled: fc.boolean() }), { maxLength: 60 })
     fc.assert(
       fc.property(plan, (all) => {

@@ -6,9 +6,9 @@ import { isTimed, passes, requiredBy } from "../support/conformanceSuite.js"
 
 const patience = 120_000
 
-describe("in the time the conformance suite allows", () => {
+describe("within the time that the conformance suite allows", () => {
   it.scopedLive(
-    "a session comes back",
+    "a session reconnects",
     () => passes({ suite: "conformance", scenario: "sse-retry", client: "./conformanceClient.ts" }),
     patience
   )
@@ -16,12 +16,12 @@ describe("in the time the conformance suite allows", () => {
   for (const revision of ["2025-11-25", "2026-07-28"]) {
     const timed = requiredBy(revision).filter(isTimed)
 
-    it(`${revision} requires what is known to be timed`, () =>
+    it(`${revision} requires exactly the known timed scenarios`, () =>
       assert.deepStrictEqual(timed, revision === "2025-11-25" ? ["sse-retry"] : []))
 
     for (const scenario of timed) {
       it.scopedLive(
-        `a supervisor comes back (${revision})`,
+        `a supervisor reconnects (${revision})`,
         () => passes({ suite: "conformance", scenario, revision, client: "./conformanceSupervisor.ts" }),
         patience
       )

@@ -72,23 +72,25 @@ const afterKill = (pid: number, value: string) => {
 }
 
 describe.concurrent("a supervisor that is killed", () => {
-  it.scopedLive("leaves no process, whatever its servers ignore and wherever their children went", () =>
-    Effect.gen(function* () {
-      const value = yield* mark("killed")
-      const other = yield* mark("bystander")
-      const host = yield* started({ servers: entriesOf(value), settled: Object.keys(kinds) })
-      const bystander = yield* started({ servers: { it: entriesOf(other).direct! }, settled: ["it"] })
-      yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length === processes)
-      const { guards, took } = yield* afterKill(host.child.pid!, value)
-      assert.strictEqual(guards.length, 1)
-      // a bound for a loaded machine; the promise is 3 seconds
-      assert.isBelow(took, 10_000)
-      assert.strictEqual(processesCarrying(`TEST_MARK=${other}`).length, 1)
-      assert.strictEqual(guardsOf(bystander.child.pid).length, 1)
-    })
+  it.scopedLive(
+    "leaves no process, whatever signals its servers ignore and in whatever session their children are",
+    () =>
+      Effect.gen(function* () {
+        const value = yield* mark("killed")
+        const other = yield* mark("bystander")
+        const host = yield* started({ servers: entriesOf(value), settled: Object.keys(kinds) })
+        const bystander = yield* started({ servers: { it: entriesOf(other).direct! }, settled: ["it"] })
+        yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length === processes)
+        const { guards, took } = yield* afterKill(host.child.pid!, value)
+        assert.strictEqual(guards.length, 1)
+        // a bound for a loaded machine; the promise is 3 seconds
+        assert.isBelow(took, 10_000)
+        assert.strictEqual(processesCarrying(`TEST_MARK=${other}`).length, 1)
+        assert.strictEqual(guardsOf(bystander.child.pid).length, 1)
+      })
   )
 
-  it.scopedLive("leaves no server that has overwritten or dropped its environment", () =>
+  it.scopedLive("leaves no server that overwrote or dropped its environment", () =>
     Effect.gen(function* () {
       const value = yield* mark("untagged")
       const command = ["sh", "-c", `exec env -i "${process.execPath}" "${faulty}" ignore-eof ignore-term ${value}`]
@@ -118,7 +120,7 @@ describe.concurrent("a supervisor that is killed", () => {
     })
   )
 
-  it.scopedLive("is cleaned up after by a guard that replaced a killed one", () =>
+  it.scopedLive("leaves no process if its guard was killed and replaced before", () =>
     Effect.gen(function* () {
       const value = yield* mark("replaced")
       const host = yield* started({ servers: { it: entriesOf(value).grandchild! }, settled: ["it"] })
@@ -129,7 +131,7 @@ describe.concurrent("a supervisor that is killed", () => {
     })
   )
 
-  it.scopedLive("has no guard if its option says so; the next supervisor ends what it left", () =>
+  it.scopedLive("has no guard with `guard: false`; the next supervisor ends its servers", () =>
     Effect.gen(function* () {
       const path = yield* directory
       const value = yield* mark("unguarded")
@@ -150,7 +152,7 @@ describe.concurrent("a supervisor that is killed", () => {
 describe("the guard", () => {
   const guarded = Layer.provide(Connector.layer(), ShellProcessGuard.layer)
 
-  it.scopedLive("holds nothing of its supervisor, outlives its terminal, and ends with it in order", () =>
+  it.scopedLive("holds no descriptor of its supervisor, survives its terminal, and exits in an orderly shutdown", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(guarded, scope)
@@ -208,7 +210,7 @@ describe("the guard", () => {
     })
   )
 
-  it.scoped("is replaced at once if it ran for long, later if it did not, and is reported when it is", () =>
+  it.scoped("is replaced at once if it ran for long, otherwise after a delay, with a report", () =>
     Effect.gen(function* () {
       const { layer, lines } = logged()
       const live = (holds: () => boolean) => TestServices.provideLive(eventually(holds))

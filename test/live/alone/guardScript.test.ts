@@ -71,8 +71,8 @@ const ways: ReadonlyArray<
   ["over its input", (tag, group) => [[tag], [`group ${group}`]]]
 ]
 
-describe("the program of the guard", () => {
-  it.scopedLive("looks at all processes once, however many are to be ended", () =>
+describe("the script of the guard", () => {
+  it.scopedLive("scans the processes once, however many must be ended", () =>
     Effect.gen(function* () {
       const value = yield* mark("many")
       const counting = yield* tools({ ...complete, grep: `echo x >>"\${0%/*}/count"\n${realGrep}` })
@@ -86,7 +86,7 @@ describe("the program of the guard", () => {
     })
   )
 
-  it.scopedLive("sends SIGKILL in time, also if a look takes long", () =>
+  it.scopedLive("sends SIGKILL in time, also if a scan takes long", () =>
     Effect.gen(function* () {
       const value = yield* mark("slow")
       const slow = yield* tools({ ...complete, grep: `sleep 0.6\n${realGrep}`, sleep: "exec /bin/sleep $1" })
@@ -102,7 +102,7 @@ describe("the program of the guard", () => {
     ["the grep of this machine", undefined],
     ["a grep that does not know -z", grepWithoutZ]
   ] as const) {
-    it.scopedLive(`ends what carries the tag as a whole entry, and nothing else, with ${name}`, () =>
+    it.scopedLive(`ends exactly the processes with the tag as a whole entry, with ${name}`, () =>
       Effect.gen(function* () {
         const value = yield* mark("exact")
         const path = yield* tools({ ...complete, grep })
@@ -120,7 +120,7 @@ describe("the program of the guard", () => {
     )
 
     for (const [way, told] of ways)
-      it.scopedLive(`ends a supervisor in a group told ${way}, and spares one elsewhere, with ${name}`, () =>
+      it.scopedLive(`ends a supervisor in a group given ${way}, and no other supervisor, with ${name}`, () =>
         Effect.gen(function* () {
           const value = yield* mark("nested")
           const path = yield* tools({ ...complete, grep })
@@ -143,14 +143,14 @@ describe("the program of the guard", () => {
     ["a grep that finds nothing", { ...complete, grep: "exit 1" }],
     ["no sleep", { ...complete, sleep: "exit 127" }]
   ] as const) {
-    it.scopedLive(`says at its start that it cannot work with ${name}`, () =>
+    it.scopedLive(`exits at its start if it cannot work with ${name}`, () =>
       Effect.gen(function* () {
         assert.strictEqual(yield* guard(yield* tools(scripts), ["a"], ["bye"]), 3)
       })
     )
   }
 
-  it.scopedLive("forgets groups that are gone, also one of thousands", () =>
+  it.scopedLive("removes groups that are gone, also one of thousands", () =>
     Effect.gen(function* () {
       const path = yield* tools(complete)
       const groups = Array.from({ length: 4000 }, (_, index) => 5_000_000 + index)

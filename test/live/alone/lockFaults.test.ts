@@ -38,9 +38,9 @@ const highest = (path: string) => Math.max(...readdirSync(path).map(Number).filt
 const isFree = (path: string) =>
   Effect.flatMap(FileLock.make(path, { patience: "300 millis" }), (lock) => lock.withLock(Effect.succeed(true)))
 
-describe("a lock on a file system that fails now and then", () => {
+describe("a lock on a file system with occasional failures", () => {
   live(
-    "is not kept by who could not make sure that he has it",
+    "is released by a process that could not verify that it holds it",
     Effect.gen(function* () {
       const path = join(yield* temporaryDirectory, "lock")
       const lock = yield* FileLock.make(path)
@@ -54,7 +54,7 @@ describe("a lock on a file system that fails now and then", () => {
   )
 
   live(
-    "is taken although nothing can be tidied up",
+    "is taken even if old files cannot be removed",
     Effect.gen(function* () {
       const path = join(yield* temporaryDirectory, "lock")
       const lock = yield* FileLock.make(path)
@@ -69,7 +69,7 @@ describe("a lock on a file system that fails now and then", () => {
   )
 
   live(
-    "is left in the end although that fails at first",
+    "is released after a first failure to release it",
     Effect.gen(function* () {
       const path = join(yield* temporaryDirectory, "lock")
       const lock = yield* FileLock.make(path)

@@ -128,7 +128,7 @@ const logged = () => {
 
 describe("a host that was killed", () => {
   it.scopedLive(
-    "is cleaned up after by the next one, and nobody else is touched",
+    "leaves processes that the next one ends, and no other process is ended",
     () =>
       Effect.gen(function* () {
         const stateDir = yield* stateDirectory
@@ -160,7 +160,7 @@ describe("a host that was killed", () => {
 })
 
 describe("FileChildLedger", () => {
-  it.scopedLive("leaves no file after a clean end, and keeps it to the user until then", () =>
+  it.scopedLive("leaves no file after a clean end, and only the user can read it before", () =>
     Effect.gen(function* () {
       const stateDir = join(yield* stateDirectory, "made", "when needed")
       const scope = yield* Scope.make()
@@ -187,7 +187,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("ends what carries the tag, whole and exact, and says so", () =>
+  it.scopedLive("ends processes that have exactly the tag, and reports it", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()
@@ -213,7 +213,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("takes the owner for dead if another has his number, and leaves that one alone", () =>
+  it.scopedLive("treats an owner as dead if another process has its pid, and does not end that process", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()
@@ -227,7 +227,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("touches nothing of owners who live, may live, or have written what we do not know", () =>
+  it.scopedLive("ignores files of owners that live, may live, or used an unknown format", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()
@@ -248,7 +248,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("only forgets what was written before the system was started", () =>
+  it.scopedLive("only removes files from before the system was started", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()
@@ -260,7 +260,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("removes what cannot be read once it is a day old", () =>
+  it.scopedLive("removes an unreadable file once it is a day old", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const directory = join(stateDir, "children")
@@ -280,7 +280,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("leaves a run alone that we belong to ourselves", () =>
+  it.scopedLive("ignores a run that this process belongs to", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()
@@ -304,7 +304,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("ends a server that is itself a supervisor, and spares a supervisor that a server started", () =>
+  it.scopedLive("ends a server that is itself a supervisor, but not a supervisor that a server started", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()
@@ -321,7 +321,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("writes down the groups there are, and stays if some are left at the end", () =>
+  it.scopedLive("records the current groups, and keeps the file if some are left at the end", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const written = () => {
@@ -340,7 +340,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("does no harm when several start at the same moment", () =>
+  it.scopedLive("works when several supervisors start at the same time", () =>
     Effect.gen(function* () {
       const stateDir = yield* stateDirectory
       const run = randomUUID()
@@ -362,7 +362,7 @@ describe("FileChildLedger", () => {
     })
   )
 
-  it.scopedLive("lets servers connect where nothing can be written, and says once that it does without", () =>
+  it.scopedLive("lets servers connect if nothing can be written, and reports that once", () =>
     Effect.gen(function* () {
       const file = join(yield* stateDirectory, "file")
       writeFileSync(file, "")
@@ -381,7 +381,7 @@ describe("FileChildLedger", () => {
 })
 
 describe("a connector", () => {
-  it.scopedLive("leaves the environment of its program as it is, within a server of another supervisor", () =>
+  it.scopedLive("keeps the environment of its program unchanged within a server of another supervisor", () =>
     Effect.gen(function* () {
       const tag = { MCP_SUPERVISOR_RUN: randomUUID(), MCP_SUPERVISOR_CHILD: "7" }
       yield* Effect.acquireRelease(
@@ -402,7 +402,7 @@ describe("a connector", () => {
     })
   )
 
-  it.scopedLive("starts no process before the ledger has it, and lets nobody else wait", () =>
+  it.scopedLive("starts no process before the ledger recorded it, without blocking other servers", () =>
     Effect.gen(function* () {
       const recorded = yield* Deferred.make<void>()
       const asked = yield* Deferred.make<string>()

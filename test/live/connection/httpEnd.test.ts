@@ -70,10 +70,10 @@ const readSlowly = (client: HttpClient.HttpClient, url: URL, turns: number) =>
     return Effect.sync(abort)
   })
 
-describe("a connection that its server closes while the response is being read", () => {
+describe("a connection that its server closes while the response is read", () => {
   for (const [name, { body, headers }] of Object.entries(framings)) {
     for (const turns of [0, 1, 50]) {
-      it.scopedLive(`gives the whole body: ${name}, ${turns} turns`, () =>
+      it.scopedLive(`returns the whole body: ${name}, ${turns} turns`, () =>
         Effect.gen(function* () {
           const { url } = yield* serving((socket) =>
             socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\n${headers.join("\r\n")}\r\n\r\n`), body]))
@@ -86,7 +86,7 @@ describe("a connection that its server closes while the response is being read",
     }
   }
 
-  it.scopedLive("says that a body was cut off", () =>
+  it.scopedLive("fails if the body is incomplete", () =>
     Effect.gen(function* () {
       const { url } = yield* serving((socket) =>
         socket.end(Buffer.concat([Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 400000\r\n\r\n"), plain]))
@@ -97,7 +97,7 @@ describe("a connection that its server closes while the response is being read",
     })
   )
 
-  it.scopedLive("can be given up, also with the whole pool, while it is paused", () =>
+  it.scopedLive("can be aborted while it is paused, also with the whole pool", () =>
     Effect.gen(function* () {
       const { url } = yield* serving((socket) =>
         socket.end(Buffer.concat([Buffer.from("HTTP/1.0 200 OK\r\n\r\n"), plain]))

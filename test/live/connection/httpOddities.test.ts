@@ -24,7 +24,7 @@ const withOwn = (own: (received: Received, ...rest: [Parameters<Answer>[1], Para
     return { server, session }
   })
 
-describe("a call that was sent is not told as one that was not", () => {
+describe("a call that was sent fails as OutcomeUnknown", () => {
   for (const [name, then] of [
     ["nobody is there any more", "reset"],
     ["the server does not take the question", 400],
@@ -32,7 +32,7 @@ describe("a call that was sent is not told as one that was not", () => {
     ["the session is gone", 404]
   ] as const) {
     live(
-      `when its answer breaks off and cannot be heard again: ${name}`,
+      `when its response breaks off and cannot be resumed: ${name}`,
       Effect.gen(function* () {
         const { session } = yield* withOwn((received, response, request) => {
           if (isCall(received)) {
@@ -52,7 +52,7 @@ describe("a call that was sent is not told as one that was not", () => {
   }
 
   live(
-    "when the event it broke off at cannot stand in a header",
+    "when the id of the last event cannot be put into a header",
     Effect.gen(function* () {
       let asked = 0
       const { session } = yield* withOwn((received, response) => {
@@ -66,7 +66,7 @@ describe("a call that was sent is not told as one that was not", () => {
   )
 
   live(
-    "when it is answered with a redirect to what it has made, but when it is sent elsewhere",
+    "after a redirect 303, but not after a redirect 307, which leaves it unsent",
     Effect.gen(function* () {
       let code = 303
       const { session } = yield* withOwn((received, response) => {
@@ -80,7 +80,7 @@ describe("a call that was sent is not told as one that was not", () => {
   )
 })
 
-describe("a server that does things its own way", () => {
+describe("an unusual server", () => {
   for (const [name, answer] of [
     ["with an object", (response) => void json(response, {})],
     ["with a status", (response) => void json(response, { status: "ok" })],
@@ -102,7 +102,7 @@ describe("a server that does things its own way", () => {
   }
 
   live(
-    "may put a byte order mark before its answers",
+    "may begin its responses with a byte order mark",
     Effect.gen(function* () {
       const { session } = yield* withOwn((received, response) => {
         if (!isCall(received)) return false
@@ -115,7 +115,7 @@ describe("a server that does things its own way", () => {
   )
 
   live(
-    "says what it wants by its status, however its body goes on",
+    "is classified by its status if its body does not end or breaks off",
     Effect.gen(function* () {
       for (const write of ["never ends", "breaks off"]) {
         const server = yield* serve((_, response) => {
@@ -130,7 +130,7 @@ describe("a server that does things its own way", () => {
   )
 
   live(
-    "lives if it answers, even if it does not know how",
+    "counts as alive if it answers a probe with an invalid result",
     Effect.gen(function* () {
       const { session } = yield* withOwn((received, response) => {
         if (received.message.method !== "ping") return false
@@ -142,9 +142,9 @@ describe("a server that does things its own way", () => {
   )
 })
 
-describe("settings that are wrong", () => {
+describe("invalid settings", () => {
   live(
-    "a password with a stray percent sign is sent as it is",
+    "a password with a stray percent sign is sent unchanged",
     Effect.gen(function* () {
       const server = yield* serve(legacy())
       yield* connect({ url: server.url.replace("//", "//user:100%sure@") })
@@ -154,7 +154,7 @@ describe("settings that are wrong", () => {
   )
 
   live(
-    "a proxy that is no address is a typed failure, one without a scheme is used",
+    "an invalid proxy is a typed failure, one without a scheme is used",
     Effect.gen(function* () {
       const before = process.env.HTTP_PROXY
       yield* Effect.addFinalizer(() =>
@@ -179,7 +179,7 @@ describe("settings that are wrong", () => {
 
 describe("subscriptions", () => {
   live(
-    "a reader that comes while the last one leaves is not left without",
+    "a reader that starts while the last one ends is subscribed",
     Effect.gen(function* () {
       const told: Array<string> = []
       const { server, session } = yield* withOwn((received, response) => {
@@ -210,7 +210,7 @@ describe("subscriptions", () => {
 
 describe("closing", () => {
   live(
-    "does not wait for a handler that takes its time to give up",
+    "does not wait for a handler that is slow to stop",
     Effect.gen(function* () {
       let asked = false
       const elicit = () =>

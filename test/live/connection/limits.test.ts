@@ -45,7 +45,7 @@ describe("nesting", () => {
   // 500 and 100,000 arrays within arrays, and what stands around them
   for (const levels of [500, 100_000]) {
     live(
-      `of ${levels} levels in a list costs only the entry, and every route still answers`,
+      `of ${levels} levels in a list omits only the entry, and every route still answers`,
       Effect.gen(function* () {
         const { ask, supervisor } = yield* controlled({ good, bad: oversized("deep-schema", levels) })
         const { diagnostics, status, tools } = yield* supervisor.server("bad")
@@ -86,7 +86,7 @@ describe("nesting", () => {
     )
 
     live(
-      `of ${levels} levels in an introduction is a typed failure of that server`,
+      `of ${levels} levels in the initialize result is a typed failure of that server`,
       Effect.gen(function* () {
         const { ask, supervisor } = yield* controlled({ good, bad: oversized("deep-info", levels) })
         const status = yield* awaitStatus(supervisor, "bad", "failed")
@@ -113,7 +113,7 @@ describe("nesting", () => {
   }
 
   live(
-    "in a question of the server is answered with an error, not with silence",
+    "in a request of the server is answered with an error",
     Effect.gen(function* () {
       const onSample = () => Effect.die("it must not be asked")
       const { supervisor } = yield* controlled({ bad: oversized("deep", 600) }, { onSample })
@@ -133,9 +133,9 @@ describe("nesting", () => {
   )
 })
 
-describe("the bytes of a listing", () => {
+describe("the size of a listing", () => {
   live(
-    "above listBudget fail the server with the limit and the key, after no more than that was read",
+    "above listBudget fails the server with the limit and the key, without reading more",
     Effect.gen(function* () {
       const bad = { ...oversized("pages", 1000), listBudget: 4 * 1024 * 1024 }
       const { ask, supervisor } = yield* controlled({ good, bad })
@@ -148,7 +148,7 @@ describe("the bytes of a listing", () => {
   )
 
   live(
-    "count over all pages and kinds together",
+    "is the sum of all pages and kinds",
     Effect.gen(function* () {
       const megabytes = (count: number) => count * 1024 * 1024
       const { supervisor } = yield* controlled({
@@ -163,7 +163,7 @@ describe("the bytes of a listing", () => {
   )
 
   live(
-    "above it at a refresh keep the last good list, with a diagnostic",
+    "above listBudget at a refresh keeps the last valid list, with a diagnostic",
     Effect.gen(function* () {
       const { supervisor } = yield* controlled({ bad: { ...oversized("grow", 8), listBudget: 2 * 1024 * 1024 } })
       yield* supervisor.callServerTool("bad", "grow")
@@ -178,7 +178,7 @@ describe("the bytes of a listing", () => {
   )
 
   live(
-    "may be few, and still more values than can be parsed in time",
+    "is limited also by the number of values, which take time to parse",
     Effect.gen(function* () {
       // 12 MB of empty arrays: parsing them would take seconds
       const { ask, supervisor } = yield* controlled({ good, bad: oversized("values", 4_000_000) })
@@ -189,7 +189,7 @@ describe("the bytes of a listing", () => {
   )
 
   live(
-    "are weighed with what their values take in memory, so that a small heap is enough",
+    "includes the memory of its values, so that a small heap is enough",
     Effect.gen(function* () {
       const directory = yield* temporaryDirectory
       // 23 pages of 450,000 empty arrays: 31 MB of text, and 600 MB when all of them are kept
@@ -210,9 +210,9 @@ describe("the bytes of a listing", () => {
   )
 })
 
-describe("an introduction", () => {
+describe("an initialize result", () => {
   liveSession(
-    "with long instructions is cut, and the log says so",
+    "with long instructions is cut, with a log line",
     Effect.gen(function* () {
       const logs: Array<string> = []
       const { args, command } = oversized("long-instructions", 20_000_000)
@@ -224,7 +224,7 @@ describe("an introduction", () => {
   )
 
   live(
-    "that is long elsewhere is a typed failure of that server",
+    "with another part that is too long is a typed failure of that server",
     Effect.gen(function* () {
       const { supervisor } = yield* controlled({ good, bad: oversized("long-info", 10_000_000) })
       const status = yield* awaitStatus(supervisor, "bad", "failed")
@@ -235,9 +235,9 @@ describe("an introduction", () => {
   )
 })
 
-describe("a message that answers nothing", () => {
+describe("a message that answers no request", () => {
   liveSession(
-    "and is long is dropped, a question is answered with an error, and the log says so",
+    "is dropped if it is long, with a log line; a request is answered with an error",
     Effect.gen(function* () {
       const logs: Array<string> = []
       const { args, command } = oversized("long", 9_000_000)
@@ -254,7 +254,7 @@ describe("a message that answers nothing", () => {
   )
 
   liveSession(
-    "is read if it is as long as a question with a picture",
+    "is read if it is as long as a request with an image",
     Effect.gen(function* () {
       const asked: Array<number> = []
       const { args, command } = oversized("long", 6_700_000)
@@ -273,7 +273,7 @@ describe("a message that answers nothing", () => {
   )
 
   liveSession(
-    "does not take the place of an answer that is long",
+    "has a limit that does not apply to responses",
     Effect.gen(function* () {
       const { args, command } = oversized("long", 30_000_000)
       const session = yield* connect({ command, args })

@@ -54,7 +54,7 @@ const child = "sleep 1000 & echo $! >> pids"
 const self = "echo $$ >> pids"
 
 describe("loginPath", () => {
-  it.scopedLive("finds the PATH among whatever the startup files print", () =>
+  it.scopedLive("finds the PATH in any output of the startup files", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(
         self,
@@ -84,7 +84,7 @@ describe("loginPath", () => {
     })
   )
 
-  it.scopedLive("gives up on a shell that hangs, and leaves nothing of it", () =>
+  it.scopedLive("ends a shell that hangs, and leaves no process", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(self, child, "trap '' TERM INT HUP", "sleep 1000")
       const [took, path] = yield* Effect.timed(ask(shell, { timeout: "2 seconds" }))
@@ -94,7 +94,7 @@ describe("loginPath", () => {
     })
   )
 
-  it.scopedLive("takes the answer of a shell that then hangs, and leaves nothing of it", () =>
+  it.scopedLive("uses the output of a shell that hangs after it, and leaves no process", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(self, child, 'eval "$2"', "sleep 1000")
       const [took, path] = yield* Effect.timed(ask(shell, { timeout: "20 seconds" }))
@@ -104,7 +104,7 @@ describe("loginPath", () => {
     })
   )
 
-  it.scopedLive("leaves nothing of what a shell started that is gone itself", () =>
+  it.scopedLive("leaves no process of a shell that already exited", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(child, "exit 1")
       assert.deepStrictEqual(yield* ask(shell, { timeout: "2 seconds" }), Option.none())
@@ -112,7 +112,7 @@ describe("loginPath", () => {
     })
   )
 
-  it.scopedLive("leaves nothing when it is interrupted", () =>
+  it.scopedLive("leaves no process when it is interrupted", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(self, child, "sleep 1000")
       const fiber = yield* Effect.fork(ask(shell, { timeout: "20 seconds" }))
@@ -122,7 +122,7 @@ describe("loginPath", () => {
     })
   )
 
-  it.scopedLive("gives up on endless output", () =>
+  it.scopedLive("ends a shell with endless output", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(self, "yes & echo $! >> pids", "wait")
       const [took, path] = yield* Effect.timed(ask(shell, { timeout: "20 seconds" }))
@@ -132,7 +132,7 @@ describe("loginPath", () => {
     })
   )
 
-  it.scopedLive("gives the shell no input to wait for", () =>
+  it.scopedLive("gives the shell no input", () =>
     Effect.gen(function* () {
       const { shell } = yield* shellOf("read -r answer", "cat", 'eval "$2"')
       assert.isTrue(Option.isSome(yield* ask(shell, { timeout: "20 seconds" })))
@@ -146,14 +146,14 @@ describe("loginPath", () => {
     ["has no PATH", ["unset PATH", 'eval "$2"']],
     ["has a PATH with line breaks", ["PATH='/a\n/b'", 'eval "$2"']],
     ["says half of it", ["PATH=/a", 'eval "${2%mcp*}"']]
-  ] as const)("has no answer of a shell that %s", ([, lines]) =>
+  ] as const)("returns nothing for a shell that %s", ([, lines]) =>
     Effect.gen(function* () {
       const { shell } = yield* shellOf(...lines)
       assert.deepStrictEqual(yield* ask(shell), Option.none())
     })
   )
 
-  it.scopedLive("has no answer without a shell", () =>
+  it.scopedLive("returns nothing without a shell", () =>
     Effect.gen(function* () {
       const { directory } = yield* shellOf()
       for (const shell of [undefined, "", "/no/such/shell", directory, "nul\0byte"]) {

@@ -102,7 +102,7 @@ describe("a server on stdio", () => {
     ["2025-11-25", undefined, legacy],
     ["2025-03-26", "2025-03-26", legacy],
     ["2026-07-28", "2026-07-28", modern]
-  ] as const)("is a good one without rules, over %s", async (version, protocolVersion, options) => {
+  ] as const)("behaves correctly without rules, over %s", async (version, protocolVersion, options) => {
     const client = new Client(clientInfo, options)
     const { command, args } = ScriptedServer.stdio({ ...goodScript, protocolVersion })
     const transport = new StdioClientTransport({ command, args: [...args] })
@@ -116,12 +116,12 @@ describe("a server on stdio", () => {
     assert.isTrue(isGone(pid!))
   })
 
-  it("has no text in its arguments that a config file would replace", () => {
+  it("has no variable of config files in its arguments", () => {
     const { args } = ScriptedServer.stdio(goodScript)
     assert.notMatch(args.join(" "), /[{}$"']/)
   })
 
-  it("follows the first rule that fits by method, params and count", async () => {
+  it("applies the first rule that matches method, params and count", async () => {
     const server = start({
       tools: ["a", "b"],
       rules: [
@@ -143,7 +143,7 @@ describe("a server on stdio", () => {
     assert.lengthOf((await server.ask({ id: 7, method: "nonsense" })).result?.size as string, 300_000)
   })
 
-  it("is silent or slow for one request and answers the others", async () => {
+  it("ignores or delays one request and answers the others", async () => {
     const server = start({
       rules: [
         { on: "silent", do: [] },
@@ -155,7 +155,7 @@ describe("a server on stdio", () => {
     assert.strictEqual((await server.receive()).id, 2)
   })
 
-  it("writes garbage around its answers", async () => {
+  it("writes garbage before and after its responses", async () => {
     const server = start({
       rules: [
         { on: "start", do: [write("Listening…\n"), ScriptedServer.stderr("up\n")] },
@@ -183,7 +183,7 @@ describe("a server on stdio", () => {
     assert.deepStrictEqual(await killed.exited, [null, "SIGKILL"])
   })
 
-  it("floods stderr before it answers", async () => {
+  it("floods stderr before a response", async () => {
     const server = start({ rules: [{ on: "ping", do: [ScriptedServer.stderr("e", { times: 1_000_000 }), answer()] }] })
     let size = 0
     server.child.stderr.on("data", (chunk: Buffer) => {
@@ -219,7 +219,7 @@ describe("a server on stdio", () => {
     assert.strictEqual((await server.receive()).id, 2)
   })
 
-  it("asks, waits for the answer and tells what it received", async () => {
+  it("sends a request, waits for the response and reports it", async () => {
     const server = start({
       rules: [
         {
@@ -255,13 +255,13 @@ describe("a server on stdio", () => {
     assert.deepStrictEqual(await server.exited, [null, "SIGTERM"])
   })
 
-  it("ends by itself when its time is over, whatever it ignores", async () => {
+  it("exits by itself after its lifetime, whatever it ignores", async () => {
     const server = start({ lifetime: 300, rules: [{ on: "eof", do: [] }] })
     server.child.stdin.end()
     assert.deepStrictEqual(await server.exited, [0, null])
   })
 
-  it("closes stdout and lives on", async () => {
+  it("closes stdout and keeps running", async () => {
     const server = start({ rules: [{ on: "ping", do: [close, ScriptedServer.stderr("alive\n")] }] })
     server.send({ id: 1, method: "ping" })
     assert.isUndefined(await server.line())
@@ -317,7 +317,7 @@ describe("a server on HTTP", () => {
     [{ sse: true, sessions: true }, legacy],
     [{ protocolVersion: "2026-07-28" }, modern]
   ] as ReadonlyArray<[ScriptedServer.HttpScript, ClientOptions]>)(
-    "is a good one without rules: %j",
+    "behaves correctly without rules: %j",
     ([script, options]) =>
       Effect.gen(function* () {
         const { requests, url } = yield* ScriptedServer.http({ ...goodScript, ...script })
@@ -338,7 +338,7 @@ describe("a server on HTTP", () => {
     })
   )
 
-  it.scopedLive("answers with any status and headers, and takes new rules", () =>
+  it.scopedLive("responds with any status and headers, and accepts new rules", () =>
     Effect.gen(function* () {
       const server = yield* ScriptedServer.http({
         rules: [
@@ -357,7 +357,7 @@ describe("a server on HTTP", () => {
     })
   )
 
-  it.scopedLive("gives out sessions and forgets them", () =>
+  it.scopedLive("creates sessions and forgets them", () =>
     Effect.gen(function* () {
       const server = yield* ScriptedServer.http({
         sessions: true,
@@ -384,7 +384,7 @@ describe("a server on HTTP", () => {
     })
   )
 
-  it.scopedLive("loses an answer in the middle, and answers when the stream is resumed", () =>
+  it.scopedLive("breaks off a response, and completes it when the stream is resumed", () =>
     Effect.gen(function* () {
       const server = yield* ScriptedServer.http({
         rules: [
@@ -403,7 +403,7 @@ describe("a server on HTTP", () => {
     })
   )
 
-  it.scopedLive("keeps GET streams open, pushes to them, and drops them", () =>
+  it.scopedLive("keeps GET streams open, pushes messages to them, and closes them", () =>
     Effect.gen(function* () {
       const server = yield* ScriptedServer.http({
         rules: [
@@ -425,7 +425,7 @@ describe("a server on HTTP", () => {
     })
   )
 
-  it.scopedLive("asks on the stream of an answer", () =>
+  it.scopedLive("sends a request on the stream of a response", () =>
     Effect.gen(function* () {
       const { url } = yield* ScriptedServer.http({
         tools: ["a"],
@@ -452,7 +452,7 @@ describe("a server on HTTP", () => {
     })
   )
 
-  it.scopedLive("compresses its answers and sends them byte by byte", () =>
+  it.scopedLive("compresses responses and sends them byte by byte", () =>
     Effect.gen(function* () {
       const { url } = yield* ScriptedServer.http({
         rules: [
@@ -480,7 +480,7 @@ describe("a server on HTTP", () => {
     })
   )
 
-  it.scopedLive("is a black hole until its scope ends, which closes everything", () =>
+  it.scopedLive("never responds, until its scope closes all connections", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const server = yield* Scope.extend(ScriptedServer.http({ rules: [{ on: "ping", do: [] }] }), scope)

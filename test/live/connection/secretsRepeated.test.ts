@@ -50,7 +50,7 @@ const server = { command: process.execPath, args: ["-e", program], environment: 
 const visible = (text: string) => text.replace(/\u001b\[[\d;]*m|\u200b/g, "")
 
 describe("a secret that its server repeats", () => {
-  it.scopedLive("is not in the introduction of a session", () =>
+  it.scopedLive("is not in the server info of a session", () =>
     Effect.gen(function* () {
       const session = yield* connect(server)
       const { capabilities, instructions, serverInfo } = session.info
@@ -60,7 +60,7 @@ describe("a secret that its server repeats", () => {
   )
 
   live(
-    "is not in events, and the tools can still be called",
+    "is not in events, and the tools can be called",
     Effect.gen(function* () {
       const supervisor = yield* supervise({ servers: { it: server } })
       yield* awaitStatus(supervisor, "it", "connected")
@@ -91,7 +91,7 @@ describe("a secret that its server repeats", () => {
   )
 
   live(
-    "is not in the catalog on disk, which still has what can be had without it",
+    "is not in the catalog on disk, which contains all entries without it",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const config = configOf(server)
@@ -124,7 +124,7 @@ describe("a secret that its server repeats", () => {
 describe("the program", () => {
   const newPlace = places()
 
-  it("shows no secret in test, debug and status", async () => {
+  it("shows no secret in `test`, `debug` and `status`", async () => {
     const here = await newPlace()
     here.configure({ it: server })
     for (const command of ["test", "debug", "status"]) {

@@ -21,8 +21,8 @@ const clock = (error: RequestError) => {
 
 const withTimeout = (config: ServerConfig.Input, timeout: object) => ({ ...config, timeout }) as ServerConfig.Input
 
-describe("each limit ends what it is about, whatever the others are", () => {
-  liveFor(kinds, "timeout.list: a list that is never answered", (kind) =>
+describe("each timeout ends its own requests, whatever the others are", () => {
+  liveFor(kinds, "timeout.list: a list without a response", (kind) =>
     Effect.gen(function* () {
       const server = yield* scripted(kind, { tools: [], rules: [{ on: "tools/list", do: [] }] })
       const session = yield* connect(withTimeout(server, { connect: long, list: 300, call: long, total: long }))
@@ -30,7 +30,7 @@ describe("each limit ends what it is about, whatever the others are", () => {
     })
   )
 
-  liveFor(kinds, "timeout.list: all pages together, where each of them comes soon enough", (kind) =>
+  liveFor(kinds, "timeout.list: all pages together, even if each one arrives in time", (kind) =>
     Effect.gen(function* () {
       const tools = Array.from({ length: 200 }, (_, index) => `tool-${index}`)
       const rules = [
@@ -61,7 +61,7 @@ describe("each limit ends what it is about, whatever the others are", () => {
     })
   )
 
-  liveFor(kinds, "timeout.total: a request that only ever makes progress, and one that does nothing", (kind) =>
+  liveFor(kinds, "timeout.total: a request with endless progress, and one without any", (kind) =>
     Effect.gen(function* () {
       const steps = Array.from({ length: 100 }, (_, index) => [progress(index), sleep(50)]).flat()
       const rules = [
@@ -75,7 +75,7 @@ describe("each limit ends what it is about, whatever the others are", () => {
     })
   )
 
-  liveFor(kinds, "timeout.call: progress is a sign of life, also for nobody who listens to it", (kind) =>
+  liveFor(kinds, "timeout.call: progress is a sign of life, also without a progress handler", (kind) =>
     Effect.gen(function* () {
       const steps = Array.from({ length: 10 }, (_, index) => [sleep(100), progress(index)]).flat()
       const server = yield* scripted(kind, { tools: ["a"], rules: [{ on: "tools/call", do: [...steps, answer()] }] })
@@ -103,7 +103,7 @@ describe("while a language model is asked", () => {
     ["tools/list", (session: Session) => session.listTools],
     ["resources/list", (session: Session) => session.listResources]
   ] as const) {
-    liveFor(["legacy over stdio", "legacy over HTTP"], `the clocks of ${on} stand still`, (kind) =>
+    liveFor(["legacy over stdio", "legacy over HTTP"], `the timeouts of ${on} are paused`, (kind) =>
       Effect.gen(function* () {
         const lists = { tools: ["a"], resources: ["a:b"], prompts: ["p"] }
         const server = yield* scripted(kind, { ...lists, rules: [{ on, do: asking }] })
@@ -113,7 +113,7 @@ describe("while a language model is asked", () => {
     )
   }
 
-  liveFor(["legacy over stdio", "legacy over HTTP"], "they go on where they stood", (kind) =>
+  liveFor(["legacy over stdio", "legacy over HTTP"], "the timeouts continue where they were paused", (kind) =>
     Effect.gen(function* () {
       const rules = [{ on: "tools/call", do: asking.slice(0, 1) }]
       const server = yield* scripted(kind, { tools: ["a"], rules })
@@ -123,7 +123,7 @@ describe("while a language model is asked", () => {
   )
 })
 
-describe("what is too long over HTTP", () => {
+describe("a message that is too long over HTTP", () => {
   const megabyte = Buffer.alloc(1024 * 1024, "x")
 
   /** Writes a megabyte at a time, as fast as it is read, until nobody reads any more or there is far too much. */
@@ -156,7 +156,7 @@ describe("what is too long over HTTP", () => {
   }
 
   live(
-    "a call fails, typed, and no more is read; the connection stays",
+    "fails its call with a typed error and is aborted; the connection stays",
     Effect.gen(function* () {
       for (const [name, way] of Object.entries(ways)) {
         let megabytes = 0
@@ -187,7 +187,7 @@ describe("what is too long over HTTP", () => {
 
 describe("a server of the older transport", () => {
   live(
-    "that asks for a login on its stream needs a login",
+    "needs a login if its stream asks for one",
     Effect.gen(function* () {
       const server = yield* serve(({ method }, response) => void status(response, method === "GET" ? 401 : 405))
       assertTag(yield* Effect.flip(connect({ url: server.url })), "AuthRequired")
@@ -196,11 +196,11 @@ describe("a server of the older transport", () => {
   )
 })
 
-describe("what is left", () => {
+describe("the leftovers", () => {
   const sockets = () => process.getActiveResourcesInfo().filter((name) => /TCPSocket|Pipe/.test(name)).length
 
   live(
-    "after 200 connections over HTTP: no session on the server, no socket of their own",
+    "after 200 connections over HTTP are no session on the server and no socket",
     Effect.gen(function* () {
       const sessions = new Set<string>()
       let opened = 0
@@ -238,7 +238,7 @@ describe("what is left", () => {
   const stubborn = (mark: string) => local(mark, "ignore-eof", "ignore-term")
 
   live(
-    "after a close that is interrupted a second time: no process",
+    "after a close that is interrupted twice are no process",
     Effect.gen(function* () {
       const mark = randomUUID()
       const opened = yield* Deferred.make<number>()
@@ -259,14 +259,14 @@ describe("what is left", () => {
   )
 
   for (const [name, give] of [
-    ["whose caller waits", Effect.timeoutOption("600 millis")],
+    ["if the caller waits", Effect.timeoutOption("600 millis")],
     [
-      "whose caller goes on",
+      "if the caller continues",
       <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.timeoutOption(Effect.disconnect(effect), "600 millis")
     ]
   ] as const) {
     live(
-      `after a time limit that ends within the close, ${name}: no process`,
+      `after a timeout during the close, ${name}, are no process`,
       Effect.gen(function* () {
         const mark = randomUUID()
         yield* give(Effect.scoped(connect(stubborn(mark))))
@@ -276,7 +276,7 @@ describe("what is left", () => {
   }
 
   live(
-    "after an attempt that is interrupted while it is being closed: no process",
+    "after an attempt that is interrupted during its close are no process",
     Effect.gen(function* () {
       const mark = randomUUID()
       const fiber = yield* Effect.fork(Effect.scoped(connect(local(mark, "hang", "ignore-eof", "ignore-term"))))
@@ -289,10 +289,10 @@ describe("what is left", () => {
   )
 })
 
-describe("a server that is killed while a large call is being written", () => {
+describe("a server that is killed while a large call is written", () => {
   liveFor(
     kinds.filter((kind) => !isHttp(kind)),
-    "every call settles, typed, and nothing is thrown elsewhere",
+    "settles every call with a typed error, and causes no uncaught error",
     (kind) =>
       Effect.gen(function* () {
         const thrown: Array<unknown> = []

@@ -21,7 +21,7 @@ const listing = (kind: Kind, ...pages: ReadonlyArray<object>) =>
     connect
   )
 
-describe("one bad entry of a list", () => {
+describe("an invalid entry of a list", () => {
   /** Entries of which the good ones name a place that nothing has to ask for. */
   const entries = (trap: string) => {
     const inputSchema = {
@@ -81,15 +81,15 @@ describe("one bad entry of a list", () => {
       assert.deepStrictEqual(trap.received, [])
     })
 
-  liveFor(kinds, "costs only itself, and is named with its path", (kind) =>
+  liveFor(kinds, "is omitted and reported with its path", (kind) =>
     isBad(kind, (tools) => asResult(kind, { tools, ...(isModern(kind) ? { ttlMs: 0, cacheScope: "private" } : {}) }))
   )
 
-  liveFor(["modern over stdio", "modern over HTTP"], "so where the server leaves out what lists have to say", (kind) =>
+  liveFor(["modern over stdio", "modern over HTTP"], "is omitted also if the list has no other required keys", (kind) =>
     isBad(kind, (tools) => ({ tools }))
   )
 
-  liveFor(kinds, "costs only itself in the other lists, too", (kind) =>
+  liveFor(kinds, "is omitted in the other lists, too", (kind) =>
     Effect.gen(function* () {
       const script = {
         resources: [{ uri: "a:1", name: "one" }, { uri: 2, name: "two" }, { uri: "a:3" }, { uri: "a:4", name: "four" }],
@@ -115,10 +115,10 @@ describe("one bad entry of a list", () => {
   )
 })
 
-describe("how long a list stays true", () => {
+describe("the time to live of a list", () => {
   const page = (rest: object) => ({ resultType: "complete", tools: [tool("a")], ...rest })
 
-  liveFor(["modern over stdio", "modern over HTTP"], "is what the server says", (kind) =>
+  liveFor(["modern over stdio", "modern over HTTP"], "is the one that the server gives", (kind) =>
     Effect.gen(function* () {
       const session = yield* listing(kind, page({ ttlMs: 5000, cacheScope: "private" }), page({ ttlMs: 0 }))
       assert.strictEqual((yield* session.listTools).ttl, 5000)
@@ -138,7 +138,7 @@ describe("how long a list stays true", () => {
     })
   )
 
-  liveFor(kinds, "is not known if the server does not say it", (kind) =>
+  liveFor(kinds, "is undefined if the server gives none", (kind) =>
     Effect.gen(function* () {
       const session = yield* listing(kind, asResult(kind, { tools: [tool("a")] }))
       const listed = yield* session.listTools
@@ -149,7 +149,7 @@ describe("how long a list stays true", () => {
 })
 
 describe("pages", () => {
-  liveFor(kinds, "go on after a cursor without a letter and end with null", (kind) =>
+  liveFor(kinds, "continue after an empty cursor and end with null", (kind) =>
     Effect.gen(function* () {
       const pages = [
         { tools: [tool("a")], nextCursor: "" },
@@ -166,7 +166,7 @@ describe("pages", () => {
     })
   )
 
-  liveFor(kinds, "are all read", (kind) =>
+  liveFor(kinds, "are all fetched", (kind) =>
     Effect.gen(function* () {
       const given = Array.from({ length: 101 }, (_, index) => `tool-${index}`)
       const session = yield* connect(yield* scripted(kind, { tools: given, pageSize: 50 }))
@@ -189,7 +189,7 @@ describe("pages", () => {
 
   for (const kind of ["legacy over HTTP", "modern over HTTP"] as const) {
     live(
-      `without end are no longer read after a thousand (${kind})`,
+      `without end are fetched up to a thousand (${kind})`,
       Effect.gen(function* () {
         const { pages, url } = yield* endless(kind, 1)
         const session = yield* connect({ url, timeout: { list: 60_000 } })
@@ -205,7 +205,7 @@ describe("pages", () => {
     )
 
     live(
-      `without end are no longer read after a hundred thousand entries (${kind})`,
+      `without end are fetched up to a hundred thousand entries (${kind})`,
       Effect.gen(function* () {
         const { pages, url } = yield* endless(kind, 20_000)
         const session = yield* connect({ url, timeout: { list: 60_000 } })
@@ -221,7 +221,7 @@ describe("pages", () => {
     )
   }
 
-  liveFor(kinds, "that repeat themselves end with a diagnostic", (kind) =>
+  liveFor(kinds, "that repeat end with a diagnostic", (kind) =>
     Effect.gen(function* () {
       const page = asResult(kind, { tools: [tool("a")], nextCursor: "same" })
       const session = yield* listing(kind, page, page, page, page)
@@ -237,7 +237,7 @@ describe("pages", () => {
 
 describe("changes of a list in the modern era over HTTP", () => {
   live(
-    "are asked for again when the server closes the stream, and told then",
+    "are subscribed again when the server closes the stream, and then reported",
     Effect.gen(function* () {
       let streams = 0
       const { url } = yield* serve(
@@ -263,7 +263,7 @@ describe("changes of a list in the modern era over HTTP", () => {
   )
 
   live(
-    "are asked for again when the server refuses at first",
+    "are subscribed again when the server rejects the first try",
     Effect.gen(function* () {
       let streams = 0
       const { url } = yield* serve(

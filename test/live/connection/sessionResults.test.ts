@@ -29,7 +29,7 @@ const isUsable = (session: Session) =>
 
 const toolOf = ({ message }: Received) => message.params?.name
 
-describe("two calls in flight over HTTP", () => {
+describe("requests in flight over HTTP", () => {
   /** A server that never answers the call of one tool, and answers that of another with a status. */
   const server = (kind: Kind, code: number) => {
     const own = (received: Received, response: Parameters<typeof status>[0]) => {
@@ -48,7 +48,7 @@ describe("two calls in flight over HTTP", () => {
 
   for (const [kind, code, refused, reason] of cases) {
     live(
-      `one that meets ${code} was not executed, the other may have been (${kind})`,
+      `fail as OutcomeUnknown when another call is rejected with ${code} (${kind})`,
       Effect.gen(function* () {
         const { received, url } = yield* server(kind, code)
         const session = yield* connect({ url })
@@ -80,7 +80,7 @@ describe("a request over HTTP that ends the connection", () => {
     [401, "AuthRequired"]
   ] as const) {
     live(
-      `a list that meets ${code} says so itself, as a call does`,
+      `fails with the error of ${code} if it is a list, like a call`,
       Effect.gen(function* () {
         const server = yield* serve(
           legacy(({ message }, response) => {
@@ -95,8 +95,8 @@ describe("a request over HTTP that ends the connection", () => {
   }
 })
 
-describe("what is no JSON, or deeper than a stack is high", () => {
-  liveFor(kinds, "arguments that are no JSON are not sent, and nothing else changes", (kind) =>
+describe("values that are no JSON or nested too deep", () => {
+  liveFor(kinds, "in arguments are not sent, and the connection stays", (kind) =>
     Effect.gen(function* () {
       const session = yield* connect(yield* scripted(kind, { tools: ["echo"] }))
       const cycle: Record<string, unknown> = {}
@@ -115,7 +115,7 @@ describe("what is no JSON, or deeper than a stack is high", () => {
   const stillAnswers = (session: Session) =>
     Effect.map(session.callTool("any"), (result) => assert.strictEqual(textOf(result), "done"))
 
-  liveFor(kinds, "an error whose data are nested 50,000 deep is an error of the server", (kind) =>
+  liveFor(kinds, "in the data of an error (50,000 levels) are an error of the server", (kind) =>
     Effect.gen(function* () {
       const session = yield* connect(yield* deep(kind))
       const { code, message } = assertTag(yield* Effect.flip(session.callTool("error")), "ProtocolError")
@@ -124,7 +124,7 @@ describe("what is no JSON, or deeper than a stack is high", () => {
     })
   )
 
-  liveFor(kinds, "a log message nested 50,000 deep is one line", (kind) =>
+  liveFor(kinds, "in a log message (50,000 levels) are one line", (kind) =>
     Effect.gen(function* () {
       const lines: Array<Protocol.LogLine> = []
       const session = yield* connect(yield* deep(kind), { onLog: (line) => void lines.push(line) })
@@ -135,7 +135,7 @@ describe("what is no JSON, or deeper than a stack is high", () => {
     })
   )
 
-  liveFor(kinds, "a result nested 50,000 deep arrives or is invalid", (kind) =>
+  liveFor(kinds, "in a result (50,000 levels) arrive or are invalid", (kind) =>
     Effect.gen(function* () {
       const session = yield* connect(yield* deep(kind))
       const exit = yield* Effect.exit(session.callTool("structured"))
@@ -163,7 +163,7 @@ describe("a result", () => {
 
   for (const isError of [undefined, false, true]) {
     const given = isError === undefined ? odd : { ...odd, isError }
-    liveFor(kinds, `reaches the caller as it is, with isError ${isError}`, (kind) =>
+    liveFor(kinds, `reaches the caller unchanged, with isError ${isError}`, (kind) =>
       Effect.gen(function* () {
         const rules = [{ on: "tools/call", do: [answer(asResult(kind, given))] }]
         const session = yield* connect(yield* scripted(kind, { tools: ["odd"], rules }))
@@ -185,7 +185,7 @@ describe("a result", () => {
     })
   )
 
-  liveFor(kinds, "of a prompt or a resource reaches the caller as it is", (kind) =>
+  liveFor(kinds, "of a prompt or a resource reaches the caller unchanged", (kind) =>
     Effect.gen(function* () {
       const prompt = {
         description: "about it",
@@ -215,7 +215,7 @@ describe("a result", () => {
     })
   )
 
-  liveFor(kinds, "that does not fit the output schema is not hidden", (kind) =>
+  liveFor(kinds, "that does not match the output schema reaches the caller", (kind) =>
     Effect.gen(function* () {
       const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] }
       const tool = { name: "typed", inputSchema: { type: "object" }, outputSchema }
@@ -242,7 +242,7 @@ describe("a result", () => {
 describe("log messages of the server", () => {
   const token = "tok-1234567890"
 
-  liveFor(kinds, "have no secrets in the stream nor in the callback", (kind) =>
+  liveFor(kinds, "have no secrets, neither in the stream nor in the callback", (kind) =>
     Effect.gen(function* () {
       const lines: Array<Protocol.LogLine> = []
       const say = (params: object) => notify("notifications/message", { level: "warning", ...params })
@@ -306,7 +306,7 @@ describe("a call in the modern era over HTTP whose headers the server does not a
   const calls = (seen: ReadonlyArray<string>) => seen.filter((method) => method.startsWith("tools/"))
 
   live(
-    "is repeated once after listing the tools again, with the headers they ask for",
+    "is repeated once after the tools were listed again, with the headers that they require",
     Effect.gen(function* () {
       const server = yield* picky(({ headers }) => headers["mcp-param-region"] === "north")
       const session = yield* connect({ url: server.url })
@@ -316,7 +316,7 @@ describe("a call in the modern era over HTTP whose headers the server does not a
   )
 
   live(
-    "is not repeated for ever",
+    "is not repeated again and again",
     Effect.gen(function* () {
       const server = yield* picky(() => false)
       const session = yield* connect({ url: server.url })

@@ -8,7 +8,7 @@ import { eventually, faulty } from "../support/session.js"
 const limited = 'ulimit -n 64; exec "$@"'
 
 describe("a supervisor without free file descriptors", () => {
-  it.scopedLive("says so, tries again, and starts the server when descriptors are free", () =>
+  it.scopedLive("reports it, retries, and starts the server when descriptors are free", () =>
     Effect.gen(function* () {
       const host = yield* Effect.promise(() => bundle("./shortageHost.ts"))
       const child = yield* Effect.acquireRelease(
@@ -33,7 +33,7 @@ describe("a supervisor without free file descriptors", () => {
     })
   )
 
-  it.scopedLive("ends a server in time, and what the server started when descriptors are free", () =>
+  it.scopedLive("ends a server in time, and its child processes when descriptors are free", () =>
     Effect.gen(function* () {
       const value = yield* mark("shortage")
       const host = yield* Effect.promise(() => bundle("./strayShortageHost.ts"))

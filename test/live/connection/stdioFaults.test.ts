@@ -16,7 +16,7 @@ const within = (limit: Duration.DurationInput) => Effect.timeoutFail({ duration:
 
 describe("a server that cannot be started", () => {
   live(
-    "a command that is not there names the PATH that was searched",
+    "fails for a missing command with the PATH that was searched",
     Effect.gen(function* () {
       const PATH = "/nowhere/bin:/nowhere/else"
       const error = yield* Effect.flip(connect({ command: "no-such-command", env: { PATH } }))
@@ -29,7 +29,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "the PATH we have is named",
+    "fails with the PATH of the supervisor if none is configured",
     Effect.gen(function* () {
       const error = yield* Effect.flip(connect({ command: "no-such-command" }))
       assert.strictEqual(assertTag(error, "SpawnFailed").where, process.env.PATH)
@@ -37,7 +37,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "a missing working directory is not reported as a missing command",
+    "fails for a missing working directory, not for a missing command",
     Effect.gen(function* () {
       const error = yield* Effect.flip(connect({ ...local(), cwd: "/no/such/directory" }))
       const { reason, where } = assertTag(error, "SpawnFailed")
@@ -46,7 +46,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "a file that may not be executed is told apart from one that is not there",
+    "fails differently for a file that is not executable and for a missing one",
     Effect.gen(function* () {
       const file = join(mkdtempSync(join(tmpdir(), "supervisor-")), "server")
       writeFileSync(file, "#!/bin/sh\n")
@@ -57,7 +57,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "one that exits at once is told with phase, code and last words",
+    "fails with phase, exit code and last stderr lines if it exits at once",
     Effect.gen(function* () {
       const error = yield* Effect.flip(connect(local("exit-at-start")))
       const { exitCode, phase, stderr } = assertTag(error, "ProcessExited")
@@ -66,7 +66,7 @@ describe("a server that cannot be started", () => {
   )
 
   live(
-    "one that never answers fails at its connect limit, which is none of the others",
+    "fails after the connect timeout, and no other timeout, if it never answers",
     Effect.gen(function* () {
       const timeout = { connect: 300, list: 60_000, call: 60_000, total: 60_000 }
       const error = yield* Effect.flip(connect({ ...local("hang"), timeout }))
@@ -78,7 +78,7 @@ describe("a server that cannot be started", () => {
 
 describe("a server that dies", () => {
   live(
-    "all its pending calls settle within a second with code and last words",
+    "settles all pending calls within a second with exit code and last stderr lines",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const pending = yield* Effect.forEach(Array.from({ length: 5 }), () => Effect.fork(session.callTool("silent")))
@@ -95,7 +95,7 @@ describe("a server that dies", () => {
   )
 
   live(
-    "killed from outside, it is told with the signal, and nobody else notices",
+    "is reported with the signal that killed it, and affects no other server",
     Effect.gen(function* () {
       const [session, other] = yield* Effect.all([connect(local()), connect(local())])
       const pending = yield* Effect.fork(Effect.flip(session.callTool("silent")))
@@ -111,7 +111,7 @@ describe("a server that dies", () => {
   )
 
   live(
-    "in the middle of an answer",
+    "settles a call whose response it was writing",
     Effect.gen(function* () {
       const session = yield* connect(local())
       assert.strictEqual(lostWithProcess(yield* Effect.flip(session.callTool("half-answer"))).exitCode, 8)
@@ -119,7 +119,7 @@ describe("a server that dies", () => {
   )
 
   live(
-    "with a grandchild that holds its pipes open, it is known to be dead within a second",
+    "is found dead within a second if a grandchild holds its pipes open",
     Effect.gen(function* () {
       const session = yield* connect(local("grandchild"))
       yield* eventually(() => groupOf(session.info.pid!).length === 2)
@@ -129,7 +129,7 @@ describe("a server that dies", () => {
   )
 
   live(
-    "a leader that exits with 0 and leaves a child behind is dead, and so is the child after closing",
+    "is dead if its process exits with 0 and leaves a child, which closing ends",
     Effect.gen(function* () {
       const pid = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -143,7 +143,7 @@ describe("a server that dies", () => {
   )
 
   live(
-    "a call after its death is not sent",
+    "is sent no further call",
     Effect.gen(function* () {
       const session = yield* connect(local())
       yield* Effect.flip(session.callTool("crash"))
@@ -156,7 +156,7 @@ describe("a server that dies", () => {
 
 describe("a server that misbehaves", () => {
   live(
-    "lines that are no messages are skipped and logged, before, between and after messages",
+    "has lines that are no messages skipped and logged, before, between and after messages",
     Effect.gen(function* () {
       const lines: Array<Protocol.LogLine> = []
       const session = yield* connect(local("banner"), { onLog: (line) => void lines.push(line) })
@@ -174,7 +174,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "an error for nobody changes nothing",
+    "changes nothing with an error without id",
     Effect.gen(function* () {
       const session = yield* connect(local("null-error"))
       assert.strictEqual(textOf(yield* session.callTool("echo", { value: 1 })), "1")
@@ -182,7 +182,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "100 MB of stderr neither block it nor fill the memory",
+    "neither blocks nor fills the memory with 100 MB of stderr",
     Effect.gen(function* () {
       let logged = 0
       const session = yield* connect(local(), {
@@ -200,7 +200,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "an answer of 20 MB arrives whole",
+    "can send a response of 20 MB",
     Effect.gen(function* () {
       const session = yield* connect(local())
       assert.strictEqual(textOf(yield* session.callTool("big", { bytes: 20_000_000 })).length, 20_000_000)
@@ -208,7 +208,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "a line without end closes the connection with a reason",
+    "loses its connection, with a reason, if it writes an endless line",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const error = assertTag(yield* Effect.flip(session.callTool("endless")), "OutcomeUnknown")
@@ -218,7 +218,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "one that closes its input is of no more use",
+    "loses its connection if it closes its input",
     Effect.gen(function* () {
       const session = yield* connect(local())
       yield* session.callTool("close-input")
@@ -228,7 +228,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "one that closes its output is of no more use",
+    "loses its connection if it closes its output",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const error = assertTag(yield* Effect.flip(session.callTool("close-output")), "OutcomeUnknown")
@@ -237,7 +237,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "stopped, it fails calls at their limit and probes at theirs, and can still be closed",
+    "fails calls and probes at their timeouts if it is stopped, and can be closed",
     Effect.gen(function* () {
       const pid = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -258,7 +258,7 @@ describe("a server that misbehaves", () => {
   )
 
   live(
-    "where it does not read, interrupting a call returns at once, and what waits was not sent",
+    "does not delay the interrupt of a call if it does not read; waiting messages are not sent",
     Effect.gen(function* () {
       const session = yield* connect(local())
       process.kill(session.info.pid!, "SIGSTOP")
@@ -281,9 +281,9 @@ describe("a server that misbehaves", () => {
   )
 })
 
-describe("calls", () => {
+describe("a call", () => {
   live(
-    "progress keeps a call alive, and comes in order before the answer",
+    "is kept alive by progress, which arrives in order before the result",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const seen: Array<number> = []
@@ -295,7 +295,7 @@ describe("calls", () => {
   )
 
   live(
-    "progress alone does not last for ever: the total limit wins and is named",
+    "fails after the total timeout, by name, despite endless progress",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const limits = { idleTimeout: 1000, totalTimeout: 600 }
@@ -306,7 +306,7 @@ describe("calls", () => {
   )
 
   live(
-    "an interrupted call is cancelled once, its late answer is for nobody, the connection stays",
+    "is cancelled once if it is interrupted; its late response is ignored, the connection stays",
     Effect.gen(function* () {
       const session = yield* connect(local())
       const fiber = yield* Effect.fork(session.callTool("progress", { steps: 3, every: 50 }))
@@ -320,7 +320,7 @@ describe("calls", () => {
   )
 
   live(
-    "a ping is answered during a call",
+    "does not delay the response to a ping",
     Effect.gen(function* () {
       const session = yield* connect(local())
       assert.strictEqual(textOf(yield* session.callTool("ping")), "{}")
@@ -328,9 +328,9 @@ describe("calls", () => {
   )
 })
 
-describe("what a server gets and gives", () => {
+describe("the data of a server", () => {
   live(
-    "secrets in its words and errors are hidden, the environment is only what was declared",
+    "have no secrets in texts and errors, and only the declared environment",
     Effect.gen(function* () {
       process.env.SUPERVISOR_TEST_CANARY = "not-for-servers"
       const lines: Array<string> = []
@@ -350,7 +350,7 @@ describe("what a server gets and gives", () => {
   )
 
   live(
-    "its log is a stream that ends with the session",
+    "include its log as a stream that ends with the session",
     Effect.gen(function* () {
       const logs = yield* Effect.scoped(
         Effect.gen(function* () {
@@ -372,7 +372,7 @@ describe("what a server gets and gives", () => {
 
 describe("a container", () => {
   live(
-    "its client gets the end of its input before any signal",
+    "has the input of its client closed before any signal",
     Effect.gen(function* () {
       const directory = mkdtempSync(join(tmpdir(), "supervisor-"))
       const docker = join(directory, "docker")

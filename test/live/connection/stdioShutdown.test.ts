@@ -33,7 +33,7 @@ describe.concurrent("closing the scope of a local server", () => {
   ] as const
 
   for (const [name, config, processes, budget] of rows) {
-    it.live(`${name}: nothing is left`, () =>
+    it.live(`leaves no process: ${name}`, () =>
       Effect.gen(function* () {
         const scope = yield* Scope.make()
         const session = yield* connect(config).pipe(Scope.extend(scope))
@@ -47,7 +47,7 @@ describe.concurrent("closing the scope of a local server", () => {
     )
   }
 
-  it.live("twenty stubborn servers take one budget, also those that are still connecting", () =>
+  it.live("takes one budget for twenty servers that ignore signals, also if they are connecting", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const pids = yield* Effect.forEach(
@@ -68,7 +68,7 @@ describe.concurrent("closing the scope of a local server", () => {
 })
 
 describe("an attempt that fails", () => {
-  it.live("leaves no process, however often it is tried in one scope", () =>
+  it.live("leaves no process after any number of attempts in one scope", () =>
     Effect.gen(function* () {
       const config = { ...local("hang", "ignore-eof", "fails-in-a-scope"), timeout: { connect: 200 } }
       yield* Effect.flip(Effect.retry(connect(config), { times: 2 }))
@@ -78,7 +78,7 @@ describe("an attempt that fails", () => {
 })
 
 describe("interrupting an attempt", () => {
-  it.live("returns at once from a hung handshake, and closing leaves no process", () =>
+  it.live("returns at once during a handshake that hangs, and closing leaves no process", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const fiber = yield* Effect.fork(connect(local("hang", "hung-handshake")).pipe(Scope.extend(scope)))

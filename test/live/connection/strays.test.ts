@@ -29,7 +29,7 @@ describe.concurrent("the orderly end of a server", () => {
       2
     ]
   ] as const) {
-    it.scopedLive(`ends what it started: ${name}; nothing of another server`, () =>
+    it.scopedLive(`ends the processes that it started: ${name}; and none of another server`, () =>
       Effect.gen(function* () {
         const [ours, other] = yield* Effect.all([mark("ours"), mark("other")])
         const close = yield* open(line, ours)
@@ -45,7 +45,7 @@ describe.concurrent("the orderly end of a server", () => {
     )
   }
 
-  it.scopedLive("ends what a server that crashed has left in a session of its own", () =>
+  it.scopedLive("ends the processes that a crashed server left in a session of their own", () =>
     Effect.gen(function* () {
       const value = yield* mark("crashed")
       yield* open(`setsid sleep 300 & ${server()}`, value)
@@ -67,7 +67,7 @@ describe.concurrent("a supervisor that was started from within a server", () => 
       (inner: string) => `setsid ${inner} serve --port 0 >/dev/null 2>&1 </dev/null &`
     ]
   ] as const) {
-    it.scopedLive(`${name}, goes on after the outer one was killed and cleaned up after`, () =>
+    it.scopedLive(`${name}, keeps running after the outer one was killed and its processes were ended`, () =>
       Effect.gen(function* () {
         const outer = yield* Effect.promise(here)
         const inner = yield* Effect.promise(here)
