@@ -15,7 +15,7 @@ import { ServerSnapshot } from "../domain/server/ServerSnapshot.js"
 import { ServerStatus } from "../domain/server/ServerStatus.js"
 import { version } from "../domain/internal/version.js"
 import * as ControlError from "./ControlError.js"
-import { finished } from "./server/openApi.js"
+import { finished } from "./openApi.js"
 import * as Payload from "./Payload.js"
 
 export { revision } from "./apiRevision.js"
@@ -172,7 +172,7 @@ export const ControlApi = HttpApi.make("mcp-supervisor")
   .add(catalog)
   .add(config)
   .add(system)
-  .addError(Schema.Union(...ControlError.refusals))
+  .addError(Schema.Union(...ControlError.rejections))
   .annotateContext(
     OpenApi.annotations({
       title: "mcp-supervisor",

@@ -18,9 +18,9 @@ import { CallToolResult, LogLine, Progress } from "../domain/catalog/Protocol.js
 import { ServerEvent } from "../domain/server/ServerEvent.js"
 import { ControlApi } from "./ControlApi.js"
 import * as ControlError from "./ControlError.js"
-import * as NodeHttp from "./server/nodeHttp.js"
+import * as NodeHttp from "./nodeHttp.js"
 import type { Call } from "./Payload.js"
-import { type Message, parse } from "./server/sse.js"
+import { type Message, parse } from "./sse.js"
 
 /**
  * @since 0.1.0
@@ -104,7 +104,11 @@ export type CallError = StreamError | Errors.CallError | CutOff | UnknownError
  * @since 0.1.0
  * @category errors
  */
-export type StreamError = ControlError.Refusal | Errors.ServerNotFound | HttpClientError.HttpClientError | UnknownAnswer
+export type StreamError =
+  | ControlError.Rejection
+  | Errors.ServerNotFound
+  | HttpClientError.HttpClientError
+  | UnknownAnswer
 
 /**
  * @since 0.1.0
@@ -181,7 +185,7 @@ const openEventStream = (
   return parse(HttpClientResponse.stream(openResponse))
 }
 
-const ErrorResponse = Schema.Union(...ControlError.refusals, ControlError.ServerNotFound)
+const ErrorResponse = Schema.Union(...ControlError.rejections, ControlError.ServerNotFound)
 
 const failWithRejection = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<never, StreamError> =>
   Effect.flatMap(

@@ -186,7 +186,7 @@ const pick = (from: object, keys: ReadonlyArray<string>): Record<string, unknown
  * @since 0.1.0
  * @category schemas
  */
-export const statuses: Readonly<Record<Refusal["_tag"], number>> = {
+export const statuses: Readonly<Record<Rejection["_tag"], number>> = {
   BadRequest: 400,
   Unauthorized: 401,
   Forbidden: 403,
@@ -203,7 +203,7 @@ export const statuses: Readonly<Record<Refusal["_tag"], number>> = {
  * @since 0.1.0
  * @category errors
  */
-export type Refusal =
+export type Rejection =
   | BadRequest
   | Unauthorized
   | Forbidden
@@ -217,7 +217,7 @@ export type Refusal =
  * @since 0.1.0
  * @category schemas
  */
-export const refusals = [
+export const rejections = [
   envelope(BadRequest, statuses.BadRequest),
   envelope(Unauthorized, statuses.Unauthorized),
   envelope(Forbidden, statuses.Forbidden),

@@ -8,12 +8,14 @@ import { maxHeaderSize } from "node:http"
 import type { ListenOptions } from "node:net"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpIncomingMessage from "@effect/platform/HttpIncomingMessage"
 import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -23,9 +25,14 @@ import { McpSupervisor } from "../supervision/model.js"
 import * as ControlToken from "./ControlToken.js"
 import * as EventFeed from "./server/EventFeed.js"
 import * as Admission from "./server/admission.js"
-import { requestPipeline } from "./server/requestPipeline.js"
+import { handleErrors } from "./server/errorResponse.js"
 import * as Handlers from "./server/handlers.js"
+import * as Hostnames from "./server/hostnames.js"
 import { listen, type Listening } from "./server/listen.js"
+import * as Mounts from "./server/mounts.js"
+import * as StrictApi from "./server/strictApi.js"
+
+export type { Mount } from "./server/mounts.js"
 
 /**
  * @since 0.1.0
@@ -50,6 +57,8 @@ export interface Options {
   readonly maxBody?: number | undefined
   /** The interval of keep-alive comments in event streams. Defaults to 15 seconds. */
   readonly heartbeat?: Duration.DurationInput | undefined
+  /** Further apps at paths beside the API. Defaults to none. */
+  readonly mounts?: ReadonlyArray<Mounts.Mount> | undefined
 }
 
 /**
@@ -135,7 +144,7 @@ export const checkBind = ({
   ownToken
 }: Pick<Options, "host" | "ownToken">): Effect.Effect<void, UnsafeBind | WeakToken> => {
   if (ownToken === undefined) {
-    return Admission.isLoopback(host.toLowerCase()) ? Effect.void : Effect.fail(new UnsafeBind({ host }))
+    return Hostnames.isLoopback(host.toLowerCase()) ? Effect.void : Effect.fail(new UnsafeBind({ host }))
   }
   return ControlToken.isStrong(Redacted.value(ownToken)) ? Effect.void : Effect.fail(new WeakToken())
 }
@@ -164,20 +173,28 @@ const make = (
 > =>
   Effect.gen(function* () {
     const { allowedHosts = [], allowedOrigins = [], heartbeat = "15 seconds", maxBody = 4 * 1024 * 1024 } = options
-    const { host = defaultHost, ownToken, port = defaultPort, socket, token } = options
+    const { host = defaultHost, mounts = [], ownToken, port = defaultPort, socket, token } = options
     yield* checkBind(options)
     const policy: Admission.Policy = {
-      accepts: ControlToken.accepts(ownToken === undefined ? [token] : [token, ownToken]),
-      isOurs: Admission.ours(host, allowedHosts),
-      origins: allowedOrigins
+      isTokenValid: ControlToken.accepts(ownToken === undefined ? [token] : [token, ownToken]),
+      isHostAllowed: Hostnames.isAllowed(host, allowedHosts),
+      allowedOrigins,
+      isPublic: Mounts.isPublic(mounts)
     }
     const feed = yield* EventFeed.make(yield* McpSupervisor, heartbeat)
     const context = yield* Layer.build(Layer.provideMerge(Handlers.layer(feed), platform))
-    const routed = yield* HttpApiBuilder.httpApp.pipe(
+    const api = yield* HttpApiBuilder.httpApp.pipe(
       Effect.provide(context),
       HttpRouter.withRouterConfig({ maxParamLength: maxHeaderSize })
     )
-    const app: HttpApp.Default = requestPipeline({ policy, maxBody })(Effect.provide(routed, context))
+    const app: HttpApp.Default = Effect.provide(api, context).pipe(
+      StrictApi.enforce,
+      Mounts.serve(mounts),
+      Admission.enforce(policy),
+      handleErrors("unknown"),
+      Admission.withResponseHeaders(policy),
+      HttpIncomingMessage.withMaxBodySize(Option.some(maxBody))
+    )
 
     const serve = (where: ListenOptions, address: string) =>
       Effect.mapError(listen(app, where), (code) => new ListenFailed({ address, code }))

@@ -5,7 +5,7 @@ import { positionIn } from "../../src/control/server/EventFeed.js"
 import { render } from "../../src/control/server/metricsText.js"
 import { match, routes } from "../../src/control/server/routes.js"
 import { choose } from "../../src/daemon/socketPath.js"
-import * as Sse from "../../src/control/server/sse.js"
+import * as Sse from "../../src/control/sse.js"
 import * as Errors from "../../src/domain/Errors.js"
 
 describe("errors on the wire", () => {

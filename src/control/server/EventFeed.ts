@@ -13,7 +13,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { ServerEvent } from "../../domain/server/ServerEvent.js"
 import type { Shape } from "../../supervision/model.js"
-import * as Sse from "./sse.js"
+import * as Sse from "../sse.js"
 
 export interface EventFeed {
   /** Identifies this run of the supervisor in event ids. */

@@ -1,82 +1,107 @@
 /**
  * Decides from the head of a request whether it is accepted: by host, origin and token. The body is not read.
  */
-import { isIP } from "node:net"
-import * as NetworkAddress from "../../domain/NetworkAddress.js"
+import type * as HttpApp from "@effect/platform/HttpApp"
+import { HttpServerRequest } from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import * as Effect from "effect/Effect"
 import { Forbidden, Unauthorized } from "../ControlError.js"
+import { hostnameOf } from "./hostnames.js"
 
 export interface Policy {
   /** Whether an `Authorization` header holds a valid token. */
-  readonly accepts: (authorization: string | undefined) => boolean
-  /** Whether the server may be addressed by this host name. */
-  readonly isOurs: (hostname: string) => boolean
+  readonly isTokenValid: (authorization: string | undefined) => boolean
+  /** Whether the server may be addressed by this hostname. */
+  readonly isHostAllowed: (hostname: string) => boolean
   /** Other origins whose pages may send requests, as `https://host:port`. */
-  readonly origins: ReadonlyArray<string>
+  readonly allowedOrigins: ReadonlyArray<string>
+  /** Whether requests to this URL need no token. Host and origin are still checked. */
+  readonly isPublic: (url: string) => boolean
 }
 
-export type Headers = Readonly<Record<string, string | undefined>>
+/** The part of a request that admission depends on. */
+export interface RequestHead {
+  readonly method: string
+  readonly url: string
+  readonly headers: Headers
+}
+
+type Headers = Readonly<Record<string, string | undefined>>
+
+/** Passes accepted requests to the app, answers CORS preflights, and fails for all other requests. */
+export const enforce =
+  (policy: Policy) =>
+  <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E | Forbidden | Unauthorized, R> =>
+    Effect.gen(function* () {
+      const request = yield* HttpServerRequest
+      if (isAllowedPreflight(policy, request)) return HttpServerResponse.empty({ headers: preflightHeaders })
+      const rejection = check(policy, request) ?? checkSingleHost(request)
+      return yield* rejection ?? app
+    })
+
+/** Adds the headers that every response carries, including rejections. */
+export const withResponseHeaders =
+  (policy: Policy) =>
+  <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E, R> =>
+    Effect.zipWith(app, HttpServerRequest, (response, { headers }) =>
+      HttpServerResponse.setHeaders(response, {
+        // responses describe the current state for one caller, and browsers must not guess their type
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+        ...corsHeaders(policy, headers)
+      })
+    )
 
 /** Why a request is rejected, or `undefined` if it is accepted. */
-export const refuse = (policy: Policy, headers: Headers): Forbidden | Unauthorized | undefined => {
-  const forbidden = checkHostAndOrigin(policy, headers)
-  if (forbidden !== undefined) return forbidden
-  return policy.accepts(headers.authorization) ? undefined : new Unauthorized()
+export const check = (policy: Policy, { headers, url }: RequestHead): Forbidden | Unauthorized | undefined =>
+  checkHost(policy, headers) ?? checkOrigin(policy, headers) ?? checkToken(policy, headers, url)
+
+/** Protects against DNS rebinding, where a foreign name resolves to this machine. */
+const checkHost = (policy: Policy, { host }: Headers): Forbidden | undefined => {
+  const hostname = hostnameOf(host)
+  return hostname !== undefined && policy.isHostAllowed(hostname) ? undefined : new Forbidden({ header: "host" })
 }
 
-/** The host check protects against DNS rebinding, where a foreign name resolves to this machine. Only browsers send an origin. */
-const checkHostAndOrigin = (policy: Policy, headers: Headers): Forbidden | undefined => {
-  const hostname = hostnameOf(headers.host)
-  if (hostname === undefined || !policy.isOurs(hostname)) return new Forbidden({ header: "host" })
-  const isAllowed =
-    headers.origin === undefined || isSameOrigin(headers.origin, headers.host) || isOriginListed(policy, headers.origin)
-  return isAllowed ? undefined : new Forbidden({ header: "origin" })
+/** Only browsers send an origin. Pages served from the requested host itself are accepted. */
+const checkOrigin = (policy: Policy, { host, origin }: Headers): Forbidden | undefined =>
+  origin === undefined || isSameOrigin(origin, host) || isOriginAllowed(policy, origin)
+    ? undefined
+    : new Forbidden({ header: "origin" })
+
+const checkToken = (policy: Policy, { authorization }: Headers, url: string): Unauthorized | undefined =>
+  policy.isPublic(url) || policy.isTokenValid(authorization) ? undefined : new Unauthorized()
+
+/** Node exposes only the first of several `Host` headers, and a proxy may have checked a different one. */
+const checkSingleHost = (request: HttpServerRequest): Forbidden | undefined => {
+  const { rawHeaders } = NodeHttpServerRequest.toIncomingMessage(request)
+  const hosts = rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host")
+  return hosts.length > 1 ? new Forbidden({ header: "host" }) : undefined
 }
 
-const isOriginListed = ({ origins }: Policy, origin: string | undefined): origin is string =>
-  origin !== undefined && origins.includes(origin)
+const isOriginAllowed = ({ allowedOrigins }: Policy, origin: string | undefined): origin is string =>
+  origin !== undefined && allowedOrigins.includes(origin)
+
+const isSameOrigin = (origin: string, host: string | undefined): boolean =>
+  origin === `http://${host}` || origin === `https://${host}`
 
 /** Whether this is a CORS preflight of an allowed page. Browsers send no token with a preflight. */
-export const isPreflight = (policy: Policy, method: string, headers: Headers): boolean =>
+const isAllowedPreflight = (policy: Policy, { headers, method }: RequestHead): boolean =>
   method === "OPTIONS" &&
   headers["access-control-request-method"] !== undefined &&
-  isOriginListed(policy, headers.origin) &&
-  checkHostAndOrigin(policy, headers) === undefined
+  isOriginAllowed(policy, headers.origin) &&
+  checkHost(policy, headers) === undefined
 
 /** The CORS headers that let an allowed page read the response. */
-export const sharing = (policy: Policy, headers: Headers): Readonly<Record<string, string>> =>
-  isOriginListed(policy, headers.origin)
-    ? { "access-control-allow-origin": headers.origin, "access-control-expose-headers": "allow", vary: "Origin" }
+const corsHeaders = (policy: Policy, { origin }: Headers): Readonly<Record<string, string>> =>
+  isOriginAllowed(policy, origin)
+    ? { "access-control-allow-origin": origin, "access-control-expose-headers": "allow", vary: "Origin" }
     : {}
 
-/** The CORS headers of a preflight response. An allowed page may use the whole API, because it also needs the token. */
-export const allowances: Readonly<Record<string, string>> = {
+/** An allowed page may use the whole API, because it also needs the token. */
+const preflightHeaders = {
   "access-control-allow-methods": "GET, POST, DELETE",
   "access-control-allow-headers": "authorization, content-type, last-event-id",
   "access-control-allow-private-network": "true",
   "access-control-max-age": "600"
 }
-
-/** The host name of a `Host` header, in lower case and without port. `undefined` if the header is invalid. */
-export const hostnameOf = (host: string | undefined): string | undefined => {
-  const [, literal, name] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\s?#\\]+))(?::\d{1,5})?$/i.exec(host ?? "") ?? []
-  return (literal ?? name)?.toLowerCase()
-}
-
-/** Whether a page was served from the requested host itself. */
-const isSameOrigin = (origin: string, host: string | undefined): boolean =>
-  origin === `http://${host}` || origin === `https://${host}`
-
-/** Whether a host name always means this machine. Names below `localhost` do not: a resolver may look them up elsewhere. */
-export const isLoopback = (hostname: string): boolean =>
-  NetworkAddress.isLoopback(hostname) && !hostname.endsWith(".localhost")
-
-/**
- * The host names under which requests are accepted. With DNS rebinding, a page can make a name resolve to this machine, but
- * its requests then carry that name: IP addresses are safe. They are accepted if the server is bound beyond loopback.
- */
-export const ours =
-  (bound: string, further: ReadonlyArray<string>): Policy["isOurs"] =>
-  (hostname) =>
-    isLoopback(hostname) ||
-    further.some((name) => name.toLowerCase() === hostname) ||
-    (!isLoopback(bound.toLowerCase()) && (hostname === bound.toLowerCase() || isIP(hostname) !== 0))

@@ -1,19 +1,69 @@
 /**
- * Reads the body of a request up to a limit, without keeping the bytes beyond it.
+ * Reads and decodes the body of a request, once, up to a limit. Bytes beyond the limit are not kept.
  */
 import type { IncomingMessage } from "node:http"
+import * as HttpIncomingMessage from "@effect/platform/HttpIncomingMessage"
+import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import type * as Schema from "effect/Schema"
 import { isDeeper } from "../../domain/internal/isDeeper.js"
-import { BadRequest, PayloadTooLarge } from "../ControlError.js"
+import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from "../ControlError.js"
+import { strictDecode } from "./strictDecode.js"
+
+type BodyError = BadRequest | PayloadTooLarge | UnsupportedMediaType
+
+/**
+ * Decodes the JSON body before a handler runs. `HttpApi` would decode it without rejecting unknown keys, and would describe the
+ * problem with the values of the body; `handleRaw` leaves the body to the handler.
+ */
+export const withBody = <A, I, Input extends { readonly request: HttpServerRequest }, B, E, R>(
+  schema: Schema.Schema<A, I>,
+  handle: (input: Input & { readonly payload: A }) => Effect.Effect<B, E, R>
+): ((input: Input) => Effect.Effect<B, E | BodyError, R>) => {
+  const decode = decoderOf(schema)
+  return (input) => Effect.flatMap(decode(input.request), (payload) => handle({ ...input, payload }))
+}
+
+const decoderOf = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = strictDecode(schema)
+  return (request: HttpServerRequest): Effect.Effect<A, BodyError> =>
+    Effect.gen(function* () {
+      const body = yield* readJson(request)
+      return yield* Either.mapLeft(decode(body), (issues) =>
+        isJsonRpc(body)
+          ? new BadRequest({ detail: "the MCP endpoint is /gateway", issues: [] })
+          : new BadRequest({ detail: "the body is not what this route takes", issues })
+      )
+    }).pipe(Effect.tapError(() => discard(request)))
+}
+
+/** Returns `{}` for a request without a body. */
+const readJson = Effect.fnUntraced(function* (request: HttpServerRequest): Effect.fn.Return<unknown, BodyError> {
+  if (!isAnnounced(request.headers)) return {}
+  if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? "")) {
+    return yield* new UnsupportedMediaType()
+  }
+  const limit = Number(Option.getOrElse(yield* HttpIncomingMessage.MaxBodySize, () => Number.POSITIVE_INFINITY))
+  const proceed = () => NodeHttpServerRequest.toServerResponse(request).writeContinue()
+  return yield* parse(yield* readText(NodeHttpServerRequest.toIncomingMessage(request), { limit, proceed }))
+})
+
+/** Whether the body is a JSON-RPC message or a batch that contains one. */
+const isJsonRpc = (body: unknown): boolean =>
+  (Array.isArray(body) ? body : [body]).some((message) => Predicate.hasProperty(message, "jsonrpc"))
 
 /** Whether the head of the request announces a body. */
-export const isAnnounced = (headers: Readonly<Record<string, string | undefined>>): boolean =>
+const isAnnounced = (headers: Readonly<Record<string, string | undefined>>): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
 /** Reads the body as text. Bytes beyond the limit are discarded as they arrive, so that the client can read the response. */
-export const read = (
+const readText = (
   source: IncomingMessage,
-  { limit, proceed }: { readonly limit: number /** Tells the client to send it. */; readonly proceed: () => void }
+  { limit, proceed }: { readonly limit: number /** Tells the client to send the body. */; readonly proceed: () => void }
 ): Effect.Effect<string, PayloadTooLarge | BadRequest> =>
   Effect.async((resume) => {
     const tooLarge = Effect.fail(new PayloadTooLarge({ limit }))
@@ -48,8 +98,9 @@ const maxDiscardMs = 1000
  * Discards the rest of a body. The client may finish sending, so that it reads the response; after `maxDiscardMs` the
  * connection is destroyed.
  */
-export const dismiss = (source: IncomingMessage): Effect.Effect<void> =>
+export const discard = (request: HttpServerRequest): Effect.Effect<void> =>
   Effect.sync(() => {
+    const source = NodeHttpServerRequest.toIncomingMessage(request)
     if (source.complete) return
     const timer = setTimeout(() => void source.destroy(), maxDiscardMs)
     source.once("close", () => clearTimeout(timer))
@@ -61,7 +112,7 @@ const decodeText = (bytes: Buffer): Effect.Effect<string, BadRequest> =>
     catch: () => new BadRequest({ detail: "the body is no UTF-8 text", issues: [] })
   })
 
-export const parse = (text: string): Effect.Effect<unknown, BadRequest> =>
+const parse = (text: string): Effect.Effect<unknown, BadRequest> =>
   text.trim() === ""
     ? Effect.succeed({})
     : Effect.filterOrFail(

@@ -25,6 +25,7 @@ import type * as ServerConfig from "../../domain/server/ServerConfig.js"
 import type { ServerStatus } from "../../domain/server/ServerStatus.js"
 import { version } from "../../domain/internal/version.js"
 import { type CallOptions, McpSupervisor } from "../../supervision/model.js"
+import { withBody } from "./body.js"
 import { ConfigAccess } from "./ConfigAccess.js"
 import { ControlApi, revision } from "../ControlApi.js"
 import { callErrors } from "../ControlError.js"
@@ -32,8 +33,8 @@ import type { EventFeed } from "./EventFeed.js"
 import * as Fault from "./fault.js"
 import * as LongList from "./longList.js"
 import { render } from "./metricsText.js"
-import type * as Payload from "../Payload.js"
-import * as Sse from "./sse.js"
+import * as Payload from "../Payload.js"
+import * as Sse from "../sse.js"
 
 const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
   Effect.gen(function* () {
@@ -47,20 +48,23 @@ const mcp = HttpApiBuilder.group(ControlApi, "mcp", (handlers) =>
 
     return handlers
       .handle("list", () => statuses)
-      .handle("add", ({ payload }) => {
-        const { name, persist = false } = payload
-        // the supervisor or the config file validates the entry
-        const entry = payload.config as ServerConfig.Input
-        // an error in another file does not matter if the new server was loaded
-        const reload = Effect.catchTag(config.reload, "InvalidConfig", (error) =>
-          Effect.mapError(supervisor.server(name), () => error)
-        )
-        const addDynamic = Effect.flatMap(config.directory ?? Effect.succeed(undefined), (directory) =>
-          supervisor.add(name, inDirectory(entry, directory))
-        )
-        const addServer = persist ? Effect.asVoid(Effect.zipRight(config.add(name, entry), reload)) : addDynamic
-        return Effect.zipRight(addServer, statuses)
-      })
+      .handleRaw(
+        "add",
+        withBody(Payload.Add, ({ payload }) => {
+          const { name, persist = false } = payload
+          // the supervisor or the config file validates the entry
+          const entry = payload.config as ServerConfig.Input
+          // an error in another file does not matter if the new server was loaded
+          const reload = Effect.catchTag(config.reload, "InvalidConfig", (error) =>
+            Effect.mapError(supervisor.server(name), () => error)
+          )
+          const addDynamic = Effect.flatMap(config.directory ?? Effect.succeed(undefined), (directory) =>
+            supervisor.add(name, inDirectory(entry, directory))
+          )
+          const addServer = persist ? Effect.asVoid(Effect.zipRight(config.add(name, entry), reload)) : addDynamic
+          return Effect.zipRight(addServer, statuses)
+        })
+      )
       .handle("connect", ({ path }) => supervisor.connect(path.name))
       .handle("restart", ({ path }) => supervisor.restart(path.name))
       .handle("disconnect", ({ path }) => Effect.zipRight(supervisor.disconnect(path.name), statusOf(path.name)))
@@ -97,10 +101,13 @@ const auth = HttpApiBuilder.group(ControlApi, "auth", (handlers) =>
 
     return handlers
       .handle("start", ({ path }) => logins.startLogin(path.name))
-      .handle("finish", ({ path, payload }) =>
-        logins.finishLogin(
-          path.name,
-          "url" in payload ? payload.url : new URLSearchParams(defined(payload) as Record<string, string>)
+      .handleRaw(
+        "finish",
+        withBody(Payload.Callback, ({ path, payload }) =>
+          logins.finishLogin(
+            path.name,
+            "url" in payload ? payload.url : new URLSearchParams(defined(payload) as Record<string, string>)
+          )
         )
       )
       .handle("forget", ({ path }) =>
@@ -192,23 +199,37 @@ const catalog = (feed: EventFeed) =>
         .handle("prompts", ({ urlParams }) =>
           Effect.flatMap(catalogOf(urlParams), ({ prompts }) => listOf.prompts(prompts))
         )
-        .handle("call", ({ path, payload, request }) => {
-          const { idleTimeout, totalTimeout, waitForReady, ...options } = payload.options ?? {}
-          const durations = { idleTimeout, totalTimeout, waitForReady }
-          const millis = Object.fromEntries(
-            Object.entries(durations).flatMap(([key, value]) => (value === undefined ? [] : [[key, toMillis(value)]]))
+        .handleRaw(
+          "call",
+          withBody(Payload.Call, ({ path, payload, request }) => {
+            const { idleTimeout, totalTimeout, waitForReady, ...options } = payload.options ?? {}
+            const durations = { idleTimeout, totalTimeout, waitForReady }
+            const millis = Object.fromEntries(
+              Object.entries(durations).flatMap(([key, value]) => (value === undefined ? [] : [[key, toMillis(value)]]))
+            )
+            const { arguments: args, server } = payload
+            const call = (onProgress?: OnProgress) => {
+              const all = { ...options, ...millis, onProgress }
+              return server === undefined
+                ? supervisor.callTool(path.name, args, all)
+                : supervisor.callServerTool(server, path.name, args, all)
+            }
+            return Effect.if(wantsEvents(request), {
+              onTrue: () => Effect.succeed(eventStream(feed.alive(callStream(call)))),
+              onFalse: () => call()
+            })
+          })
+        )
+        .handleRaw(
+          "read",
+          withBody(Payload.Read, ({ payload }) => supervisor.readResource(payload.server, payload.uri))
+        )
+        .handleRaw(
+          "prompt",
+          withBody(Payload.GetPrompt, ({ payload }) =>
+            supervisor.getPrompt(payload.server, payload.name, payload.arguments)
           )
-          const { arguments: args, server } = payload
-          const call = (onProgress?: OnProgress) => {
-            const all = { ...options, ...millis, onProgress }
-            return server === undefined
-              ? supervisor.callTool(path.name, args, all)
-              : supervisor.callServerTool(server, path.name, args, all)
-          }
-          return wantsEvents(request) ? Effect.succeed(eventStream(feed.alive(callStream(call)))) : call()
-        })
-        .handle("read", ({ payload }) => supervisor.readResource(payload.server, payload.uri))
-        .handle("prompt", ({ payload }) => supervisor.getPrompt(payload.server, payload.name, payload.arguments))
+        )
     })
   )
 
@@ -262,11 +283,14 @@ const config = HttpApiBuilder.group(ControlApi, "config", (handlers) =>
     return handlers
       .handle("reload", () => files.reload)
       .handle("explain", () => files.explain)
-      .handle("trust", ({ payload }) =>
-        Effect.gen(function* () {
-          const trusted = yield* files.trust(payload.file)
-          return { ...trusted, plan: yield* files.reload }
-        })
+      .handleRaw(
+        "trust",
+        withBody(Payload.Trust, ({ payload }) =>
+          Effect.gen(function* () {
+            const trusted = yield* files.trust(payload.file)
+            return { ...trusted, plan: yield* files.reload }
+          })
+        )
       )
   })
 )

@@ -4,53 +4,30 @@
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
-import { type Findings, findingsOf } from "../../domain/internal/parseIssues.js"
-import { looksLikeName } from "../../domain/internal/looksLikeName.js"
+import type * as Schema from "effect/Schema"
+import type { Issue } from "../../domain/Issue.js"
 import { ControlApi } from "../ControlApi.js"
 import { BadRequest, MethodNotAllowed, RouteNotFound } from "../ControlError.js"
+import { strictDecode } from "./strictDecode.js"
 
 export interface Route {
   readonly method: string
   readonly path: string
-  /** Validates a body. Absent if the route takes none. */
-  readonly check?: ((body: unknown) => Findings["issues"]) | undefined
   /** Validates the query parameters. Absent if the route takes none. */
-  readonly checkQuery?: ((query: unknown) => Findings["issues"]) | undefined
+  readonly checkQuery?: ((query: unknown) => ReadonlyArray<Issue>) | undefined
 }
 
-/** The largest number of issues, and of unknown keys, that are reported for one request. */
-const maxIssues = 20
-
-const makeCheck = (schema: Schema.Schema<unknown>) => {
-  const decode = Schema.decodeUnknownEither(schema, { errors: "all", onExcessProperty: "error" })
-  return (body: unknown) =>
-    Either.match(decode(body), { onLeft: ({ issue }) => issuesOf(findingsOf(issue, maxIssues)), onRight: () => [] })
+const checkOf = <A, I>(schema: Schema.Schema<A, I>) => {
+  const decode = strictDecode(schema)
+  return (query: unknown) => Either.match(decode(query), { onLeft: (issues) => issues, onRight: () => [] })
 }
-
-const issuesOf = ({ issues, unknownKeys }: Findings): Findings["issues"] => [
-  ...issues,
-  ...unknownKeys.map((path) => ({
-    path: path.every(looksLikeName) ? path : path.slice(0, -1),
-    expected: "a key that is known here",
-    found: "another one"
-  }))
-]
 
 export const routes: ReadonlyArray<Route> = (() => {
   const all: Array<Route> = []
   HttpApi.reflect(ControlApi, {
     onGroup: () => {},
-    onEndpoint: ({ endpoint }) => {
-      const { method, path } = endpoint
-      const checkOf = (schema: unknown) =>
-        Option.getOrUndefined(Option.map(schema as Option.Option<Schema.Schema<unknown>>, makeCheck))
-      all.push({
-        method,
-        path,
-        check: checkOf(endpoint.payloadSchema),
-        checkQuery: checkOf(endpoint.urlParamsSchema)
-      })
+    onEndpoint: ({ endpoint: { method, path, urlParamsSchema } }) => {
+      all.push({ method, path, checkQuery: Option.getOrUndefined(Option.map(urlParamsSchema, checkOf)) })
     }
   })
   return all
@@ -92,7 +69,8 @@ const queryOf = (url: string): Readonly<Record<string, string | ReadonlyArray<st
   )
 }
 
-const pathOf = (url: string): string => {
+/** The path of a URL without query and fragment, as it was sent. */
+export const pathOf = (url: string): string => {
   const end = url.search(/[?#]/)
   return end === -1 ? url : url.slice(0, end)
 }
