@@ -9,7 +9,7 @@ import { callersOf } from "./callers.mjs"
 /** `dist` is where the build is. */
 export const make = async (dist) => {
   const { Connector, layer } = await import(new URL("connection/Connector.js", dist).href)
-  const { decode } = await import(new URL("domain/ServerConfig.js", dist).href)
+  const { decode } = await import(new URL("domain/server/ServerConfig.js", dist).href)
   const all = Effect.runSync(Scope.make())
   const connector = Context.get(await Effect.runPromise(Layer.buildWithScope(layer(), all)), Connector)
 
