@@ -98,7 +98,13 @@ export const guarantees: ReadonlyArray<Guarantee> = [
   {
     text: "In every simulated history the supervisor obeys its laws, recovers, and leaves nothing behind after a shutdown.",
     campaigns: [],
-    tests: ["test/laws/simulation/simulation.test.ts", "test/laws/lifecycle.test.ts"]
+    tests: [
+      "test/laws/simulation/simulation.test.ts",
+      "test/laws/lifecycle.test.ts",
+      "test/laws/lifecycleCommands.test.ts",
+      "test/laws/lifecycleRetries.test.ts",
+      "test/laws/lifecycleStatus.test.ts"
+    ]
   }
 ]
 

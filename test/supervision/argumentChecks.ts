@@ -1,0 +1,26 @@
+/** Checks arguments against a schema, and returns the issues or the reason why the schema is unusable. */
+import { assert } from "@effect/vitest"
+import type { JsonSchema } from "../../src/domain/catalog/Protocol.js"
+import * as ArgumentCheck from "../../src/supervision/calls/ArgumentCheck.js"
+
+export type Args = Readonly<Record<string, unknown>>
+
+export const issuesOf = (schema: JsonSchema, args: Args) => {
+  const check = ArgumentCheck.forSchema(schema)
+  if (check._tag === "Unusable") return assert.fail(check.reason)
+  return check.issuesOf(args)
+}
+
+/** On a busy machine a large schema may take too long: then it is not used. */
+export const issuesIfUsable = (schema: JsonSchema, args: Args) => {
+  const check = ArgumentCheck.forSchema(schema)
+  const issues = check._tag === "Usable" ? check.issuesOf(args) : []
+  return issues.length === 0 ? undefined : issues
+}
+
+export const reasonOf = (schema: JsonSchema): string => {
+  const check = ArgumentCheck.forSchema(schema)
+  return check._tag === "Unusable" ? check.reason : assert.fail("the schema is usable")
+}
+
+export const of = (a: unknown): JsonSchema => ({ type: "object", properties: { a } })
