@@ -1,5 +1,5 @@
 /**
- * Calls of one tool: how long one takes, how many there are in a second, and what they cost the client.
+ * Measures calls of one tool: the time of one, the number per second, and the client's processor time.
  */
 import { resolve } from "node:path"
 import type { Child } from "./child.js"
@@ -43,7 +43,7 @@ const profiling = (name: Contender, place: Place): ReadonlyArray<string> =>
 const run = async (contender: Child, count: number, millis: number): Promise<Figures> =>
   (await contender.ask("run", count, millis)) as Figures
 
-/** Code gets faster with the number of calls, not with time; but on a busy machine we do not wait for ever. */
+/** The engine optimises code after a number of calls, not after a time; the time limit is for busy machines. */
 const warmUp = async (contender: Child): Promise<void> => {
   for (let calls = 0, turns = 0; calls < warmUpCalls && turns < 10; turns += 1) {
     calls += (await run(contender, turns % 2 === 0 ? callers : 1, 200)).calls

@@ -1,5 +1,5 @@
 /**
- * All tools of many servers: for the first time, and again.
+ * Measures listing all tools of many servers, for the first time and again.
  */
 import { effort } from "./options.js"
 import { askFresh, ended, startHttp } from "./processes.js"

@@ -1,22 +1,21 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-/** A process of ours that answers one message at a time. */
+/** A child process that answers one message at a time. */
 export interface Child {
   readonly first: unknown
   readonly ask: (method: string, ...parameters: ReadonlyArray<unknown>) => Promise<unknown>
   readonly end: () => Promise<void>
-  /** Its end without a chance to do anything about it. */
+  /** Ends it with SIGKILL. */
   readonly kill: () => Promise<void>
 }
 
 /**
- * Nobody uses TLS here, and reading more certificates than usual would take node longer than to start: in those servers only
- * to which a contender hands it on.
+ * Without NODE_EXTRA_CA_CERTS: no process uses TLS, and reading the certificates takes Node longer than to start.
  */
 const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
 
-/** A module beside this one, in a process of its own. It ends with us whatever happens: its channel closes. */
+/** Runs a module of this folder in a child process, which ends when its channel to this process closes. */
 export const start = async (
   module: string,
   parameters: ReadonlyArray<string>,
@@ -24,7 +23,7 @@ export const start = async (
 ): Promise<Child> => {
   const file = fileURLToPath(new URL(module, import.meta.url))
   const child = fork(file, [...parameters], {
-    // the SDK makes fetch warn about its many listeners, once per call
+    // the SDK makes fetch warn about many listeners, once per call
     execArgv: ["--no-warnings", ...nodeOptions],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     env

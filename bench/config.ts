@@ -1,5 +1,5 @@
 /**
- * A file with many servers: read, layered, checked, and made into what the supervisor is asked for.
+ * Measures loading a config file with many servers.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -15,7 +15,7 @@ const servers = 500
 /** Milliseconds. */
 const target = 100
 
-/** Of each kind that people have, with variables in every second one. */
+/** Servers of every common kind; every second one contains variables. */
 const entryOf = (index: number): object =>
   index % 2 === 0
     ? {
@@ -54,7 +54,7 @@ const inlineToml = (value: unknown): string => {
 }
 
 interface Times {
-  /** In a process that has loaded no other file before. */
+  /** In a new process that loaded no other file before. */
   readonly first: number
   readonly again: ReadonlyArray<number>
 }

@@ -1,9 +1,8 @@
 /**
- * Our sessions and our supervisor against the SDK's own client on the same servers: `npm run bench`, see README.md beside
- * this.
+ * Compares our sessions and our supervisor with the SDK's client on the same servers: `npm run bench`. See `bench/README.md`.
  *
- * Only the files that give the orders go through vite-node. What is measured runs in processes of plain node, ours from the
- * build: that is what users run, and vite-node makes every import of another module slower.
+ * Only the files that control the measurement run in vite-node. The contenders run in plain Node, ours from the build, as users run
+ * them: vite-node makes imported bindings slower.
  */
 import { existsSync } from "node:fs"
 import { loadavg } from "node:os"
@@ -19,20 +18,20 @@ import { program } from "./program.js"
 import { machine, type Row, type Section, summary, table } from "./report.js"
 import { startUp } from "./startUp.js"
 
-/** Our own end, and with us that of everything we started, whatever hangs. */
+/** Ends this process, and with it all child processes, if a contender hangs. */
 setTimeout(() => {
   console.error("this takes too long")
   process.exit(1)
 }, 900_000).unref()
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1))
 
-/** A profile slows down, and says nothing of memory: it is for calls. */
+/** Profiling slows down and makes figures of memory useless, so only calls are profiled. */
 const sections =
   options.profile === undefined ? [calls, startUp, catalog, recovery, config, program, manyServers, memory] : [calls]
 
 const isWanted = (name: string): boolean => name.includes(options.only)
 
-/** The rows of those parts that are wanted. */
+/** The rows of the selected parts. */
 const measured = async ({ name, parts }: Section): Promise<ReadonlyArray<Row>> => {
   const rows: Array<Row> = []
   for (const part of parts.filter((part) => isWanted(name) || isWanted(part.name))) {

@@ -1,5 +1,5 @@
 /**
- * Many servers: how long the event loop does not turn while all of them fail, and what a change of one of them costs.
+ * Measures the longest turn of the event loop while many servers fail, and the time of a change of one among many.
  */
 import { start } from "./child.js"
 import { dist, effort } from "./options.js"
@@ -20,7 +20,7 @@ const measure = async (kind: "refused" | "missing", server: string): Promise<Rea
   return [{ server, measure, unit: "ms", better: "less", who: "supervisor", figures, target: { figure: targets.turn } }]
 }
 
-/** What one more server costs among many, beside what it costs among few. */
+/** The time to add and remove one server among many, compared with few. */
 const measureChange = async (): Promise<ReadonlyArray<Row>> => {
   const figures: Array<number> = []
   const amongFew: Array<number> = []

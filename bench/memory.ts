@@ -1,5 +1,5 @@
 /**
- * What an open connection takes: of the heap, and of the whole process.
+ * Measures the memory of an open connection: heap and process.
  */
 import { effort } from "./options.js"
 import { jsonByHand, type Place, serverAt, sseByHand } from "./places.js"

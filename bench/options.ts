@@ -1,5 +1,5 @@
 /**
- * What was asked for on the command line, and how much work that means.
+ * Parses the options of the command line and computes the amount of work.
  */
 import { resolve } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
@@ -8,9 +8,9 @@ import { parseArgs } from "node:util"
 export const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
-    /** Where the build is. */
+    /** The directory of the build. */
     dist: { type: "string", default: fileURLToPath(new URL("../dist", import.meta.url)) },
-    /** Only sections and servers whose name holds this text. */
+    /** Only sections and servers whose name contains this text. */
     only: { type: "string", default: "" },
     /** Writes a profile of each contender into this directory. */
     profile: { type: "string" }
@@ -39,5 +39,5 @@ export const effort = options.quick
       program: { rounds: 15, requests: 300, calls: 8000 }
     }
 
-/** The build as a contender imports it. */
+/** The URL of the build, for imports in a contender. */
 export const dist = `${pathToFileURL(resolve(options.dist)).href}/`

@@ -1,5 +1,5 @@
 /**
- * The servers that calls are made to.
+ * Starts the servers that the contenders call.
  */
 import { ended, startHttp, stdioTarget, type Target } from "./processes.js"
 
@@ -7,7 +7,7 @@ export interface Place {
   readonly name: string
   readonly kind: "stdio" | "http"
   readonly module: string
-  /** How a server over HTTP answers. */
+  /** How a server over HTTP responds. */
   readonly mode: string
 }
 

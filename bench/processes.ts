@@ -1,5 +1,5 @@
 /**
- * Everything that runs for us, and its end.
+ * Starts the contenders and servers, and ends them.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,15 +8,15 @@ import { fileURLToPath } from "node:url"
 import { type Child, start } from "./child.js"
 import { dist } from "./options.js"
 
-/** Who is measured: our sessions by themselves, our supervisor, and the SDK's own client. */
+/** The contenders: our sessions alone, our supervisor, and the SDK's client. */
 export type Contender = "ours" | "supervised" | "sdk"
 
-/** What a contender connects to. */
+/** The server that a contender connects to. */
 export type Target = { readonly command: string; readonly args: ReadonlyArray<string> } | { readonly url: string }
 
 const children = new Set<Child>()
 
-/** Where supervisors keep what they keep. */
+/** The parent of all state directories. */
 const stateDir = mkdtempSync(join(tmpdir(), "mcp-supervisor-bench-"))
 process.on("exit", () => rmSync(stateDir, { recursive: true, force: true }))
 
@@ -38,13 +38,13 @@ export const endAll = async (): Promise<void> => {
 export const startContender = (name: Contender, nodeOptions: ReadonlyArray<string> = []): Promise<Child> =>
   started("contenders/process.mjs", [name, dist, stateDir], nodeOptions)
 
-/** Lets a contender end what it has opened, and then itself. */
+/** Closes everything that a contender opened, and ends it. */
 export const retire = async (contender: Child): Promise<void> => {
   await contender.ask("end")
   await ended(contender)
 }
 
-/** One answer of a contender that lives for nothing else. */
+/** Starts a contender for one answer, and ends it. */
 export const askFresh = async (
   name: Contender,
   nodeOptions: ReadonlyArray<string>,
@@ -65,7 +65,7 @@ export const startHttp = async (
   return { child, urls: (child.first as { readonly urls: ReadonlyArray<string> }).urls }
 }
 
-/** A server on stdio; who connects to it starts it. */
+/** A server on stdio, started by each client that connects. */
 export const stdioTarget = (module: string): Target => ({
   command: process.execPath,
   args: [fileURLToPath(new URL(module, import.meta.url))]

@@ -1,5 +1,5 @@
 /**
- * The program: how long it takes to start, to answer over its API, and to tell what happened.
+ * Measures the program: its start, requests to its API, and its event stream.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -16,7 +16,7 @@ const { calls, requests, rounds } = effort.program
 
 const targets = { start: 2.5 }
 
-/** Reading more certificates than usual would take Node longer than to start. */
+/** Without extra certificates: reading them takes Node longer than to start. */
 const { NODE_EXTRA_CA_CERTS: _, ...inherited } = process.env
 
 interface Running {
@@ -29,7 +29,7 @@ interface Running {
 
 const bin = join(options.dist, "bin", "mcp-supervisor.js")
 
-/** A supervisor with one server, in a place of its own. */
+/** A supervisor with one server in its own directories. */
 const serve = async (): Promise<Running> => {
   const directory = mkdtempSync(join(tmpdir(), "mcp-bench-"))
   const config = join(directory, "config.json")
@@ -99,7 +99,7 @@ const measureStart = async (): Promise<ReadonlyArray<Row>> => {
       who: "program",
       figures: figures[name],
       than: { who: "node -e 0", figures: figures.node },
-      // the last one loads what asking takes
+      // the last request loads the client's code
       target: name === "list" ? undefined : { ratio: targets.start }
     }))
   } finally {
@@ -182,7 +182,7 @@ const waitForTools = async (asked: Asker): Promise<string> => {
   }
 }
 
-/** All that is kept, read as one stream. */
+/** Reads all kept events as one stream. */
 const eventsPerSecond = async (asked: Asker): Promise<number> => {
   const { epoch, latest } = await position(asked)
   const from = performance.now()
@@ -197,7 +197,7 @@ const eventsPerSecond = async (asked: Asker): Promise<number> => {
   return (latest / (performance.now() - from)) * 1000
 }
 
-/** An id of nobody is answered with where the supervisor is. */
+/** Sends an unknown event id: the response contains the epoch and the latest number. */
 const position = async (asked: Asker): Promise<{ readonly epoch: string; readonly latest: number }> => {
   const answer = await asked.open("/events", undefined, { "last-event-id": "0-0" })
   let text = ""

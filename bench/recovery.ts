@@ -1,5 +1,5 @@
 /**
- * A server is killed between two calls: whether the second succeeds without being tried again, and when.
+ * Kills a server between two calls and measures whether and when the second call succeeds.
  */
 import { effort } from "./options.js"
 import { jsonByHand, type Place, sseOfSdk, stdioByHand } from "./places.js"
@@ -12,13 +12,13 @@ const { rounds } = effort.recovery
 /** Milliseconds. */
 const target = 300
 
-/** What became of a call. */
+/** The outcome of a call. */
 interface Outcome {
   readonly millis: number
   readonly error?: string | undefined
 }
 
-/** A server that is killed, and the first call after that. */
+/** Kills a server and makes the first call after that. */
 type Accident = (supervisor: Child) => Promise<Outcome>
 
 const onStdio =
@@ -29,7 +29,7 @@ const onStdio =
     return (await supervisor.ask("killAndCall")) as Outcome
   }
 
-/** The server is back on its port when the call is made, and remembers no session. */
+/** Restarts a server on its port, without its sessions, before the call. */
 const onHttp =
   ({ mode, module }: Place): Accident =>
   async (supervisor) => {
@@ -58,7 +58,7 @@ const measure = async (place: Place): Promise<ReadonlyArray<Row>> => {
     const outcome = await accident(supervisor)
     if (outcome.error !== undefined) process.stderr.write(`${outcome.error}\n`)
     outcomes.push(outcome)
-    // a new one each time: a server that is killed again and again is not started at once
+    // a new server for each round: a server that is killed again and again is not restarted at once
     await supervisor.ask("close")
   }
   await retire(supervisor)

@@ -1,28 +1,28 @@
 /**
- * What was measured, as Markdown.
+ * Writes the figures as Markdown.
  */
 import { availableParallelism, cpus } from "node:os"
 
-/** One figure, as each round has it. */
+/** The values of one figure, one for each round. */
 export interface Row {
   readonly server: string
   readonly measure: string
   readonly unit: string
   readonly better: "less" | "more"
   readonly who: string
-  /** What never came is infinite. */
+  /** Infinite if there is no value. */
   readonly figures: ReadonlyArray<number>
-  /** What it is compared with. */
+  /** The values that it is compared with. */
   readonly than?: { readonly who: string; readonly figures: ReadonlyArray<number> } | undefined
-  /** What we want of the ratio to that, or of the figure itself, if we want something. */
+  /** The target for the ratio, or for the figure itself if it is compared with nothing. */
   readonly target?: { readonly ratio: number } | { readonly figure: number } | undefined
 }
 
-/** Rows of one subject, and where each comes from. */
+/** The rows of one subject. */
 export interface Section {
   readonly name: string
   readonly parts: ReadonlyArray<{
-    /** Mostly that of a server. */
+    /** Usually the name of a server. */
     readonly name: string
     readonly measure: () => Promise<ReadonlyArray<Row>>
   }>
@@ -40,7 +40,7 @@ const best = ({ better }: Row, values: ReadonlyArray<number>): number =>
 const ratioOf = ({ figures, than }: Row): number =>
   than === undefined ? Number.NaN : median(figures) / median(than.figures)
 
-/** What the target is about. */
+/** The value that the target refers to. */
 const judged = (row: Row): number =>
   row.target !== undefined && "ratio" in row.target ? ratioOf(row) : median(row.figures)
 

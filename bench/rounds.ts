@@ -1,5 +1,5 @@
 /**
- * All take turns, and it is not always the same one that begins: what else happens on the machine happens to all.
+ * Runs all contenders in turn, starting with a different one each round, so that other load affects all of them.
  */
 export const inTurns = async <Name extends string, A>(
   rounds: number,

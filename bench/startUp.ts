@@ -1,5 +1,5 @@
 /**
- * The start of many servers on stdio: when they are ready, and when a program that wants them can go on.
+ * Measures the start of many servers on stdio: the time until all are ready, and until the layer is built.
  */
 import { effort } from "./options.js"
 import { askFresh, stdioTarget, type Target } from "./processes.js"
@@ -19,7 +19,7 @@ const silent = (count: number) => named("silent", count, stdioTarget("servers/si
 const measureReady = async (): Promise<ReadonlyArray<Row>> => {
   const servers = good(20)
   const awaited = Object.keys(servers)
-  // who never answers begins: it has the first chance to be in the way
+  // the server that never answers is started first, where it can delay the others
   const withSilent = { ...silent(1), ...servers }
   const figures = await inTurns(rounds, ["sdk", "supervised", "withSilent"], async (name) =>
     Number(

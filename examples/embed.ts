@@ -1,4 +1,4 @@
-// Two MCP servers in an Effect program, kept alive as long as it runs: npm run example
+// Runs two MCP servers in an Effect program: npm run example
 import { Console, Effect, Stream } from "effect"
 import { Content, McpSupervisor, ServerEvent } from "mcp-supervisor"
 
@@ -19,11 +19,11 @@ const program = Effect.gen(function* () {
   const result = yield* supervisor.callTool("greet_greet", { name: "Ada" })
   yield* Console.log(Content.formatContent(result.content))
 
-  // a tool that is called while its server is away waits until it is back
+  // a call to a server that restarts waits until it is connected
   yield* Effect.fork(supervisor.restart("greet"))
   yield* supervisor.callTool("greet_greet", { name: "Bob" })
 
-  // everything that happens is an event; the last 10,000 can be read again
+  // the supervisor keeps the last 10,000 events
   yield* supervisor.eventsFrom(1).pipe(
     Stream.filter(ServerEvent.is("StatusChanged")),
     Stream.filter(({ server }) => server === "greet"),

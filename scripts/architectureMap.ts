@@ -83,7 +83,7 @@ const mapOf = (room: string): string => {
 export const rooms = (): ReadonlyArray<string> =>
   [...new Set(sources.filter((file) => file.includes("/")).map((file) => file.split("/")[0]!))].toSorted(byName)
 
-/** `docs/architecture.md` with its maps written anew. The text around them is kept. */
+/** `docs/architecture.md` with new maps. The other text is kept. */
 export const architecturePage = (): string =>
   read("docs/architecture.md").replaceAll(
     /<!-- map of (\S+) -->\n[\s\S]*?<!-- end of map -->/g,

@@ -5,7 +5,7 @@
  *     npm run break -- --only kills --seed 7 --size large
  *     npm run break -- --size large --record     writes the figures of docs/reliability.md
  *
- * Exits with 1 if a guarantee did not hold, and prints the command that does the same again.
+ * Exits with 1 if a guarantee did not hold, and prints the command that repeats the run.
  */
 import { parseArgs } from "node:util"
 import type { Size } from "../test/campaigns/campaign.js"

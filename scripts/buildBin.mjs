@@ -1,5 +1,4 @@
-// The program as few files: the front, which is all that help and completions need, and the rest in chunks that are loaded when
-// they are needed.
+// Bundles the program: the front, which is all that help and completions need, and chunks that are loaded on demand.
 import { chmodSync, copyFileSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -8,7 +7,7 @@ import { build } from "esbuild"
 const root = fileURLToPath(new URL("..", import.meta.url))
 const outdir = process.argv[2] ?? join(root, "dist", "bin")
 
-/** The front has to stay small: what it imports is paid for by every start. */
+/** The front must stay small: every start loads all of it. */
 const maxFront = 60_000
 
 const shared = {
@@ -16,7 +15,7 @@ const shared = {
   format: "esm",
   platform: "node",
   target: "node20",
-  // one package has a main that only works where everything is one file
+  // the main file of one package only works in a single bundle
   mainFields: ["module", "main"],
   legalComments: "none",
   minifySyntax: true,
@@ -25,12 +24,12 @@ const shared = {
   absWorkingDir: root
 }
 
-// what is CommonJS among our packages asks for the parts of Node in its own way
+// CommonJS packages load Node's modules with `require`
 const banner = {
   js: 'import{createRequire as $require}from"node:module";const require=$require(import.meta.url);'
 }
 
-/** Leaves the imports of what is built apart as they are. */
+/** Keeps imports of separately built files unchanged. */
 const apart = {
   name: "apart",
   setup: ({ onResolve }) =>
@@ -57,7 +56,7 @@ const [front] = await Promise.all([
   })
 ])
 
-// the example servers run anywhere: what they need is in them
+// the example servers run anywhere: their dependencies are bundled
 const demo = join(outdir, "..", "demo")
 await build({
   ...shared,

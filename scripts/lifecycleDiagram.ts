@@ -1,6 +1,6 @@
 /**
- * Draws the lifecycle by living it: starting from every beginning, it lets every kind of event happen in every kind of
- * state and notes where that leads. What the diagram shows is therefore what the code does.
+ * Draws the lifecycle by running it: from every initial state, it applies every kind of event to every kind of state and records the
+ * next state. So the diagram always matches the code.
  */
 import { type Failure, Lifecycle } from "../src/index.js"
 
@@ -57,7 +57,7 @@ const failureKinds: ReadonlyArray<Failure.Kind> = ["transient", "session_lost", 
 
 const failureOf = (kind: Failure.Kind): Failure.Failure => ({ kind, error: kind, errorTag: kind })
 
-/** Everything that can happen in a state, with the words for it. */
+/** Every event that can happen in a state, with its label. */
 function* happenings(state: Lifecycle.State, at: number): Iterable<readonly [words: string, event: Lifecycle.Event]> {
   const stamp = { at, random: 0.5 }
   for (const command of ["Enable", "Disable", "Connect", "Restart", "Remove"] as const) {
@@ -103,7 +103,7 @@ function* happenings(state: Lifecycle.State, at: number): Iterable<readonly [wor
   }
 }
 
-/** Lets closing and draining links go, which the diagram does not show. */
+/** Releases closing and draining links, which the diagram does not show. */
 const settle = (state: Lifecycle.State, at: number): Lifecycle.State => {
   const [closing] = state.closing
   const stamp = { at, random: 0.5 }
@@ -114,7 +114,7 @@ const settle = (state: Lifecycle.State, at: number): Lifecycle.State => {
   return settle(Lifecycle.step(state, { _tag: "Drained", ...stamp, generation: state.draining.generation }).state, at)
 }
 
-/** States that differ in this are worth visiting both. */
+/** States with equal keys are visited once. */
 const kindOf = (state: Lifecycle.State): string => {
   const pursuit = Lifecycle.pursuit(state)
   const waitsFor = pursuit !== undefined && "failure" in pursuit ? pursuit.failure.kind : undefined

@@ -32,7 +32,7 @@ const listed = read("test/mutation/survivors.json")
 let isMissed = false
 for (const name of group === undefined ? Object.keys(groups) : [group]) {
   const mutate = (files.length === 0 ? groups[name] : files).join(",")
-  // laws are tried a few times only: a mutant that needs many tries to be found needs a better law
+  // laws run with few cases: a mutant that is only found with many cases needs a better law
   const env = { LAWS: "0.3", ...process.env, MUTATE: name }
   const { status } = spawnSync("npx", ["stryker", "run", "--mutate", mutate], { stdio: "inherit", env })
   if (status !== 0) process.exit(status ?? 1)

@@ -1,4 +1,4 @@
-/** What a report of StrykerJS says about the tests: the score of each file, and the mutants that no test notices. */
+/** Evaluates a report of StrykerJS: the score of each file, and the mutants that no test notices. */
 
 /** The share of mutants that tests must notice, in percent. */
 const targets = [

@@ -1,4 +1,4 @@
-/** The page of guarantees: how each is tested, and the figures that `npm run break -- --record` and `npm run soak` wrote. */
+/** Writes the page of guarantees: how each is tested, and the figures that `npm run break -- --record` and `npm run soak` wrote. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { cpus } from "node:os"
 import { ci } from "../test/hostile/bounds.js"
@@ -123,7 +123,7 @@ export const record = (results: ReadonlyArray<Result>): void => {
   console.log("docs/reliability.json is written; npm run generate writes the page")
 }
 
-/** What has to be recorded and is not, as sentences: a large run of each campaign, and a soak, in which everything held. */
+/** The missing results as sentences: each campaign needs a large run, and the soak a long one, without a violation. */
 export const missing = ({ results }: Recorded, campaigns: ReadonlyArray<string>): ReadonlyArray<string> =>
   [...campaigns, "soak"].flatMap((name) => {
     const result = results.find((each) => each.name === name)
@@ -133,7 +133,7 @@ export const missing = ({ results }: Recorded, campaigns: ReadonlyArray<string>)
     return isLarge ? [] : [`${name} is recorded with the size ${result.size}`]
   })
 
-/** Seconds after which growth can be told from warming up. */
+/** Seconds after which growth can be distinguished from the warm-up. */
 const leastSoak = 5 * 60
 
 const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ")

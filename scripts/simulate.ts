@@ -1,5 +1,5 @@
 /**
- * Runs many simulated histories, or one again:
+ * Runs many simulated histories, or repeats one:
  *
  *     npm run simulate -- --seed 7 --histories 20000
  *     npm run simulate -- --replay '{"seed":1,…}'
@@ -47,5 +47,5 @@ const simulate = async () => {
 
 if (values.replay === undefined) await simulate()
 else replay(values.replay)
-// servers that never close wait for ever
+// simulated servers that never close would keep the process alive
 process.exit()

@@ -1,9 +1,9 @@
 /**
- * Keeps a supervisor under calls, kills and config changes, and draws what becomes of it:
+ * Runs a supervisor under calls, kills and config changes, and draws its memory, descriptors, fibers and events:
  *
  *     npm run soak -- --minutes 10 --out soak.svg
  *
- * Exits with 1 if memory, descriptors or fibers grow after the first quarter, or if anything is left at the end.
+ * Exits with 1 if memory, descriptors or fibers grow after the first quarter, or if any process is left at the end.
  */
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
@@ -63,12 +63,12 @@ const kill = async () => {
       process.kill(pid, "SIGKILL")
       kills += 1
     } catch {
-      // it has ended in the meantime
+      // it has already exited
     }
   }
 }
 
-/** Another server comes and goes, and one that is there changes. */
+/** Adds and removes a server, and changes another one. */
 const change = async () => {
   for (let count = 0; !isOver(); count++) {
     await pause(random.between(500, 1_500))
@@ -103,11 +103,11 @@ const panels: ReadonlyArray<Panel> = [
 const title = `A supervisor for ${minutes} min: ${calls} calls, ${kills} kills, ${changes} config changes (seed ${seed})`
 writeFileSync(values.out, chart(title, panels, samples))
 
-/** The first quarter is the warm-up: code is compiled, and the ring of events fills. */
+/** The first quarter is the warm-up: code is compiled, and the event log fills. */
 const warmUp = minutes * 15
 const isLongEnough = minutes >= 3
 
-/** What may be added in the time after the warm-up. */
+/** The allowed growth after the warm-up. */
 const allowed: Readonly<Record<string, number>> = { heap: 10, files: 15, fibers: 60 }
 for (const [measure, most] of Object.entries(allowed)) {
   const grown = Math.round((growthPerHour(samples, measure, warmUp) / 60) * minutes * 0.75)

@@ -1,4 +1,4 @@
-/** Lines over time as an SVG: one panel for each measure, with axes and labels. */
+/** Draws lines over time as an SVG: one panel for each measure, with axes and labels. */
 
 export interface Sample {
   /** Seconds since the beginning. */
@@ -70,7 +70,7 @@ ${panels.map((each, index) => panel(each, samples, index)).join("\n")}
 `
 }
 
-/** The lowest sample of each of so many parts of the time after the warm-up: what is held, without work under way. */
+/** The lowest sample of each of several parts of the time after the warm-up, which leaves out temporary peaks. */
 const floor = (samples: ReadonlyArray<Sample>, measure: string, warmUp: number, parts = 12) => {
   const rest = samples.filter(({ at }) => at >= warmUp)
   const size = Math.max(1, Math.ceil(rest.length / parts))

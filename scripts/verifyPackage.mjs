@@ -1,4 +1,4 @@
-// Imports the built package as a user would: every entry there is, and nothing that keeps the process alive.
+// Imports the built package as a user would: every entry, none of which may keep the process alive.
 import assert from "node:assert/strict"
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -7,13 +7,13 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const { bin, exports, name, version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
-// a library may look whether it writes to a terminal: that alone opens these, so open them first
+// a library may check whether it writes to a terminal, which opens these streams, so open them first
 void [process.stdout, process.stderr]
 const before = process.getActiveResourcesInfo()
 const root = await import(name)
 const modules = Object.keys(exports).filter((path) => path !== "." && !path.endsWith(".json"))
 
-// not for everybody, and so no namespaces of the root
+// entries that are no namespaces of the root
 const apart = ["./Control", "./Testing"]
 
 assert.deepEqual(

@@ -1,7 +1,7 @@
-// How an Effect program calls: everything in one effect, one fiber per caller.
+// Calls as an Effect program does: in one effect, with one fiber per caller.
 import * as Effect from "effect/Effect"
 
-/** Lets some callers call for so long; `call` is an effect that makes one call. */
+/** Runs a number of callers for a time; `call` is an effect that makes one call. */
 export const callersOf = (call) => (count, until, args, told) => {
   const caller = Effect.gen(function* () {
     for (let now = performance.now(); now < until; ) {

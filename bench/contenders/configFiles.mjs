@@ -1,4 +1,4 @@
-// Loads config files as the supervisor does at its start: in a process of its own, on the build.
+// Loads config files as the supervisor does at its start, in a new process, from the build.
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 

@@ -1,4 +1,4 @@
-// A supervisor whose many servers all fail: the longest turn of its event loop until each has failed once, in milliseconds.
+// Runs a supervisor whose servers all fail, and reports the longest turn of its event loop until each failed once, in milliseconds.
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -10,7 +10,7 @@ const McpSupervisor = await load("McpSupervisor.js")
 const FairScheduler = await load("system/FairScheduler.js")
 await load("connection/sdk/sdkConnect.js")
 
-/** Nothing listens on this port, and there is no such command. */
+/** A port without a listener, and a command that does not exist. */
 const entryOf = (index) =>
   kind === "refused" ? { url: `http://127.0.0.1:9/${index}` } : { command: [`/nonexistent/${index}`] }
 

@@ -1,4 +1,4 @@
-// A supervisor of many disabled servers: how long it takes to add one more and to remove it again, in microseconds.
+// Runs a supervisor of many disabled servers, and reports the time to add one more and remove it again, in microseconds.
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
@@ -22,7 +22,7 @@ const program = Effect.gen(function* () {
     }
     return times.toSorted((a, b) => a - b)[times.length >> 1]
   })
-  // the first one is for the engine
+  // the first round is the warm-up
   yield* round
   return yield* round
 }).pipe(Effect.provide(Layer.provide(McpSupervisor.layer({ servers }), Connector.layer())))

@@ -1,4 +1,4 @@
-// Our sessions by themselves, one for each connection.
+// The contender with our sessions alone, one for each connection.
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { callersOf } from "./callers.mjs"
 
-/** `dist` is where the build is. */
+/** `dist` is the URL of the build. */
 export const make = async (dist) => {
   const { Connector, layer } = await import(new URL("connection/Connector.js", dist).href)
   const { decode } = await import(new URL("domain/server/ServerConfig.js", dist).href)

@@ -1,4 +1,4 @@
-// One contender in a process of its own: it does what the parent says, one thing at a time.
+// Runs one contender in a child process, which executes one command of its parent at a time.
 import { setTimeout as sleep } from "node:timers/promises"
 
 const [name, dist, stateDir] = process.argv.slice(2)
@@ -12,7 +12,7 @@ const check = (content) => {
 
 const textOf = (error) => (error instanceof Error ? (error.stack ?? error.message) : String(error))
 
-/** What is left when everything that can go has gone. */
+/** The memory in use after garbage collection. */
 const memory = async () => {
   for (let round = 0; round < 5; round += 1) {
     await sleep(50)
@@ -27,7 +27,7 @@ const open = async (target) => {
   connection = await contender.open(target)
 }
 
-/** Lets some callers call for so long. */
+/** Runs a number of callers for a time. */
 const run = async (count, millis) => {
   const latencies = []
   const told = (latency, content) => {
@@ -48,7 +48,7 @@ const run = async (count, millis) => {
   }
 }
 
-/** One call, and the milliseconds until its end. It may fail. */
+/** Makes one call, which may fail, and measures it in milliseconds. */
 const call = async (from = performance.now()) => {
   try {
     check((await connection.call(args)).content)
@@ -58,7 +58,7 @@ const call = async (from = performance.now()) => {
   }
 }
 
-/** Kills the process of the server, and calls it at once. */
+/** Kills the server's process and calls the server at once. */
 const killAndCall = async () => {
   const pid = await connection.pid()
   if (!(pid > 0)) throw new Error("there is no process to kill")
@@ -71,7 +71,7 @@ const close = () => connection.close()
 
 // --- many servers ---------------------------------------------------------------------------------------------------
 
-/** Milliseconds until those servers are ready; all are started. */
+/** Milliseconds until all given servers are ready. */
 const startUp = async (targets, awaited) => {
   await contender.load()
   const started = await contender.start(targets)
@@ -81,7 +81,7 @@ const startUp = async (targets, awaited) => {
   return elapsed
 }
 
-/** Milliseconds until a program that wants those servers can go on. */
+/** Milliseconds until the program with these servers can continue. */
 const build = async (targets, isLoaded) => {
   if (isLoaded) await contender.load()
   const { built, close, from } = await contender.start(targets)
@@ -89,7 +89,7 @@ const build = async (targets, isLoaded) => {
   return built - from
 }
 
-/** Milliseconds until all tools are there for the first time, and then each time they are asked for. */
+/** Milliseconds until all tools are listed for the first time, and for each later listing. */
 const lists = async (targets, tools, repeats) => {
   await contender.load()
   const started = await contender.start(targets)
@@ -112,7 +112,7 @@ const lists = async (targets, tools, repeats) => {
 
 // --- memory ---------------------------------------------------------------------------------------------------------
 
-/** The bytes of heap one more open connection takes that has been used, when the code that opens them is warm. */
+/** The heap in bytes of one more open and used connection, after a warm-up. */
 const heapPerConnection = async (target, count) => {
   const openMany = async () => {
     const all = []
@@ -132,7 +132,7 @@ const heapPerConnection = async (target, count) => {
   return (after.heapUsed - before.heapUsed) / count
 }
 
-/** The bytes of the process one of these servers takes that is connected, and whose tools are known. */
+/** The resident memory in bytes of one connected server whose tools are listed. */
 const residentPerServer = async (first, targets) => {
   const connected = async (some) => {
     const started = await contender.start(some)

@@ -1,4 +1,4 @@
-// The SDK's client by itself, used as its readme shows.
+// The contender with the SDK's client alone, used as in its README.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 
@@ -34,11 +34,11 @@ export const make = async () => ({
     }
   },
 
-  /** All at once. What was listed last is kept. */
+  /** Connects to all at once and keeps their listings. */
   start: async (targets) => {
     const from = performance.now()
     const connecting = Promise.all(Object.values(targets).map(connect))
-    // whoever waits for it is told
+    // the error is reported by `ready`
     connecting.catch(() => {})
     let lists = []
     return {

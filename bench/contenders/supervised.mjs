@@ -1,4 +1,4 @@
-// Our supervisor, as it is used on Node: tools by their public names, a directory for what is kept.
+// The contender with our supervisor as used on Node: tools by public name, with a state directory.
 import { mkdtemp } from "node:fs/promises"
 import { join } from "node:path"
 import * as Context from "effect/Context"
@@ -10,13 +10,13 @@ import * as LogLevel from "effect/LogLevel"
 import * as Scope from "effect/Scope"
 import { callersOf } from "./callers.mjs"
 
-/** `dist` is where the build is, `stateDir` where each supervisor gets a directory of its own. */
+/** `dist` is the URL of the build, `stateDir` the parent of each supervisor's state directory. */
 export const make = async (dist, stateDir) => {
   const { layerNode, McpSupervisor } = await import(new URL("McpSupervisor.js", dist).href)
   const all = Effect.runSync(Scope.make())
   let count = 0
 
-  /** A supervisor of these servers, as soon as its layer is built. */
+  /** A supervisor of these servers, after its layer is built. */
   const build = async (servers) => {
     const layer = layerNode({ servers, stateDir: await mkdtemp(join(stateDir, "supervisor-")) })
     const scope = await Effect.runPromise(Scope.fork(all, { _tag: "Sequential" }))
@@ -31,12 +31,12 @@ export const make = async (dist, stateDir) => {
     }
   }
 
-  /** The one all connections are made with that are opened one by one. */
+  /** The supervisor for all connections that are opened one by one. */
   let shared
   const one = async () => (await (shared ??= build({}))).supervisor
 
   return {
-    /** What the layer loads when it is built for the first time. */
+    /** Loads what the layer loads when it is built for the first time. */
     load: () => import(new URL("connection/sdk/sdkConnect.js", dist).href),
 
     open: async (target) => {

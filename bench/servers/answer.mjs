@@ -1,8 +1,8 @@
-// What the servers written by hand say.
+// The responses of the hand-written servers.
 
 const textOnly = { type: "object", properties: { text: { type: "string" } }, required: ["text"] }
 
-/** It says that it only reads, which is true: a client may send it again when it does not know what became of a call. */
+/** Annotated as read-only, so a client may repeat a call whose outcome is unknown. */
 const echo = { name: "echo", inputSchema: textOnly, annotations: { readOnlyHint: true } }
 
 const another = (_, index) => ({
@@ -11,7 +11,7 @@ const another = (_, index) => ({
   inputSchema: textOnly
 })
 
-/** The answer to a message as JSON, if it wants one, of a server with so many tools. */
+/** The response to a message as JSON, if it needs one, from a server with a number of tools. */
 export const answering = (count = 1) => {
   const tools = [echo, ...Array.from({ length: count - 1 }, another)]
   const results = {

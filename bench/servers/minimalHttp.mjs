@@ -1,6 +1,6 @@
-// A server over streamable HTTP, written by hand. It answers as it is told: with JSON, and then it has nothing to say
-// unasked, or with a stream of events, and then it also keeps one open for that. The second argument says as JSON how many
-// such servers there are (`count`), on which port if not on any (`port`), and how many tools each has (`tools`).
+// A hand-written server over streamable HTTP. The first argument selects its responses: JSON, without a stream for notifications, or
+// event streams, with one. The second argument is JSON: the number of servers (`count`), their port if it is fixed (`port`), and the
+// number of tools of each (`tools`).
 import { randomUUID } from "node:crypto"
 import { answering } from "./answer.mjs"
 import { listen } from "./listen.mjs"

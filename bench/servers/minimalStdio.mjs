@@ -1,4 +1,4 @@
-// A server on stdio with one tool, written by hand: it costs as little as a server can.
+// A hand-written server on stdio with one tool, which uses as little time as possible.
 import { answering } from "./answer.mjs"
 
 const answer = answering()

@@ -1,4 +1,4 @@
-// A server over streamable HTTP, made with the SDK. Its arguments are those of the one written by hand, without `tools`.
+// A server over streamable HTTP, built with the SDK. It takes the arguments of `minimalHttp.mjs`, without `tools`.
 import { randomUUID } from "node:crypto"
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js"
 import { listen } from "./listen.mjs"

@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js"
 import { z } from "zod"
 
-/** A server on the SDK's first version, which most servers in the wild are made with. */
+/** A server built with the SDK's first version, like most servers. */
 export const makeServer = () => {
   const server = new McpServer({ name: "sdk-v1", version: "1.0.0" })
   const description = { inputSchema: { text: z.string() }, annotations: { readOnlyHint: true } }

@@ -1,2 +1,2 @@
-// A server on stdio that takes everything and never says a word. It ends with its input, as a good server does.
+// A server on stdio that reads everything and never responds. It exits at the end of its input.
 process.stdin.resume()
