@@ -94,6 +94,7 @@ const documentExamples: Readonly<Record<string, unknown>> = {
   mcp: { files: { command: ["npx", "-y", "some-server"] } },
   mcpServers: { files: { command: "npx", args: ["-y", "some-server"] } },
   servers: { wiki: { type: "http", url: "https://wiki.example.com/mcp" } },
+  mcp_servers: { files: { command: "npx", args: ["-y", "some-server"] } },
   tools: { "github_*": false, github_search: true },
   agent: { reviewer: { tools: { "github_*": true } } },
   guard: false,

@@ -109,7 +109,8 @@ export interface Session {
 
   /**
    * Lists all pages, within the server's `timeout.list`. Empty, without a request, if the server does not declare the
-   * capability. This applies to all lists.
+   * capability, and empty with a diagnostic if it declares the capability but does not know the method. This applies to all
+   * lists.
    */
   readonly listTools: Effect.Effect<Listing.Listing<Listing.ListedTool>, RequestError>
   readonly listResources: Effect.Effect<Listing.Listing<Listing.ListedResource>, RequestError>

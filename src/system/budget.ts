@@ -7,10 +7,10 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 
 /**
- * Waits for an effect, but no longer than the budget. It also works in a finalizer: interruption is disabled there, so a plain
- * timeout would wait for the effect it should interrupt. Only the budget ends the effect. An interrupt of the caller, or of the
- * fiber that closes the scope, does not: it would interrupt the children of an uninterruptible fiber, so the effect runs in a
- * daemon fiber.
+ * Waits for an effect, but no longer than the budget. It also works in a finalizer: interruption is disabled
+ * there, so a plain timeout would wait for the effect it should interrupt. Only the budget ends the effect. An interrupt of the
+ * caller, or of the fiber that closes the scope, does not: it would interrupt the children of an uninterruptible fiber, so the
+ * effect runs in a daemon fiber.
  */
 export const withinBudget =
   (budget: Duration.DurationInput) =>

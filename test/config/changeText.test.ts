@@ -269,6 +269,13 @@ describe("in a file of a person", () => {
     )
   })
 
+  it("a server named like a key of an entry is found where it is read", () => {
+    const nested = '{"mcp":{"servers":{"enabled":{"command":"x"}}}}'
+    assert.deepStrictEqual(plainOf("x.json", made("x.json", nested, turn("enabled", false))), {
+      mcp: { servers: { enabled: { command: "x", enabled: false } } }
+    })
+  })
+
   it("a switch for a server of another file is an entry of its own", () => {
     assert.deepStrictEqual(plainOf("x.json", made("x.json", "{}", turn("jira", false))), {
       mcp: { jira: { enabled: false } }

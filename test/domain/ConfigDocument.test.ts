@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Ajv } from "ajv"
 import { Either, Schema } from "effect"
+import { serverMapKeys } from "../../src/domain/server/serverMapKeys.js"
 import { ConfigDocument, ServerConfig } from "../../src/index.js"
 
 const published = JSON.parse(readFileSync(new URL("../../schema/mcp-supervisor.schema.json", import.meta.url), "utf8"))
@@ -50,8 +51,8 @@ const document = {
 describe("the schema of config files", () => {
   it("is the published one", () => assert.deepStrictEqual(ConfigDocument.jsonSchema(), published))
 
-  it("accepts common configs under each of the three keys", () => {
-    for (const key of ["mcp", "mcpServers", "servers"]) {
+  it("accepts common configs under every key that holds servers", () => {
+    for (const key of serverMapKeys) {
       const { mcp, ...rest } = document
       const renamed = { ...rest, [key]: mcp }
       assert.isTrue(validate(renamed), JSON.stringify(validate.errors))

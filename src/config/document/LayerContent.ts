@@ -7,6 +7,7 @@ import { escapeHidden, hasHidden } from "../../domain/internal/hiddenCharacters.
 import { describeType, type Issue, renderPath } from "../../domain/Issue.js"
 import { nearest } from "../../domain/internal/nearest.js"
 import * as ServerConfig from "../../domain/server/ServerConfig.js"
+import { type ServerMapKey, serverMapKeys } from "../../domain/server/serverMapKeys.js"
 import { limitIssues } from "./limitIssues.js"
 import { spell } from "./dialect.js"
 import * as LayerEntry from "./LayerEntry.js"
@@ -25,9 +26,6 @@ export interface LayerContent {
   readonly settings: Tree.Branch
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
-
-/** The keys that hold servers. The last one wins. `mcp_servers` is the key of Codex. */
-const serverKeys = ["mcp_servers", "servers", "mcpServers", "mcp"] as const
 
 /** The largest number of entries that are read of a file, and the largest `maxServers`. */
 const mostServers = 10_000
@@ -70,7 +68,8 @@ export const ofTree = (
   const servers = new Map<string, LayerEntry.LayerEntry>()
   const unreadable: Array<readonly [string, Tree.Tree]> = []
   let unread = 0
-  for (const key of serverKeys) {
+  // the key with the highest precedence comes last and wins
+  for (const key of serverMapKeys.toReversed()) {
     for (const [name, value] of serversUnder(tree, key, issues)) {
       // the name is shown to the person who approves the entry
       if (onlyVisibleNames && hasHidden(name)) {
@@ -134,7 +133,7 @@ export const remark = (origin: Tree.Origin, code: string, message: string): Diag
 
 const serversUnder = (
   document: Tree.Branch,
-  key: (typeof serverKeys)[number],
+  key: ServerMapKey,
   issues: Array<Issue>
 ): Iterable<readonly [string, Tree.Tree]> => {
   const found = document.fields.get(key)
@@ -233,9 +232,9 @@ const permissionNotApplied = ({ fields }: Tree.Branch): ReadonlyArray<Diagnostic
 
 /** Warns about keys of a file without servers that look like a misspelled key for servers. */
 const misspelled = (document: Tree.Branch): ReadonlyArray<Diagnostic> => {
-  if (serverKeys.some((key) => document.fields.has(key))) return []
+  if (serverMapKeys.some((key) => document.fields.has(key))) return []
   return Array.from(document.fields).flatMap(([key, { origin }]) => {
-    const guess = key.length > 2 && key !== "experimental" ? nearest(key, ["mcpServers", "servers", "mcp"]) : undefined
+    const guess = key.length > 2 && key !== "experimental" ? nearest(key, serverMapKeys) : undefined
     return guess === undefined ? [] : [remark(origin, "unknown_key", `unknown key ${key}; did you mean "${guess}"?`)]
   })
 }

@@ -51,6 +51,9 @@ const without = (tree: Tree.Tree, cleared: ReadonlySet<Kind>): Tree.Tree => {
   return { ...tree, fields: new Map(Array.from(tree.fields).filter(([key]) => !keys.has(key))) }
 }
 
+/** The keys that define a server. Any other key only says how it is treated. */
+export const definingKeys: ReadonlyArray<string> = ["command", "url", "type"]
+
 /** Whether the entry defines the server, rather than only how it is treated. */
 export const isDefinition = ({ tree }: LayerEntry): boolean =>
-  !Tree.isBranch(tree) || ["command", "url", "type"].some((key) => tree.fields.has(key))
+  !Tree.isBranch(tree) || definingKeys.some((key) => tree.fields.has(key))

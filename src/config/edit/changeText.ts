@@ -5,6 +5,8 @@ import { isDeepStrictEqual } from "node:util"
 import * as Either from "effect/Either"
 import * as Predicate from "effect/Predicate"
 import type { Issue } from "../../domain/Issue.js"
+import { serverMapKeys } from "../../domain/server/serverMapKeys.js"
+import { definingKeys } from "../document/LayerEntry.js"
 import { editJson } from "./editJson.js"
 import { editToml } from "./editToml.js"
 import type { ConfigLayer } from "../layers/ConfigLayer.js"
@@ -26,8 +28,8 @@ export interface Refused {
   readonly issues: ReadonlyArray<Issue>
 }
 
-/** The keys that hold servers, the most likely one first. */
-const mapKeys: ReadonlyArray<MapPath> = [["mcp", "servers"], ["mcp"], ["mcpServers"], ["servers"], ["mcp_servers"]]
+/** The paths that can hold servers. VS Code's settings hold them one level deeper. */
+const mapPaths: ReadonlyArray<MapPath> = [["mcp", "servers"], ...serverMapKeys.map((key): MapPath => [key])]
 
 /** Returns the changed text. Without a text, returns that of a new file. A byte order mark is kept. */
 export const change = (name: string, raw: string | undefined, wanted: Change): Either.Either<string, Refused> =>
@@ -77,15 +79,15 @@ const at = (document: unknown, path: ReadonlyArray<string>): unknown =>
 /** The objects of servers in a document. `undefined` if one of these keys holds something else. */
 const mapsIn = (document: Record<string, unknown>): ReadonlyArray<MapPath> | undefined => {
   const nested = at(document, ["mcp", "servers"])
-  const isNested = Predicate.isRecord(nested) && Object.values(nested).every(Predicate.isRecord) && !isEntry(nested)
-  const present = mapKeys
+  const isNested = Predicate.isRecord(nested) && Object.values(nested).every(Predicate.isRecord) && !isServer(nested)
+  const present = mapPaths
     .filter((path) => (path.length === 2 ? isNested : !(isNested && path[0] === "mcp")))
     .filter((path) => at(document, path) !== undefined)
   return present.every((path) => Predicate.isRecord(at(document, path))) ? present : undefined
 }
 
-const isEntry = (value: Record<string, unknown>): boolean =>
-  ["command", "url", "type", "enabled"].some((key) => key in value)
+/** Whether it is one server of the name "servers". */
+const isServer = (value: Record<string, unknown>): boolean => definingKeys.some((key) => Object.hasOwn(value, key))
 
 const apply = (
   document: Record<string, unknown>,

@@ -3,6 +3,7 @@
  */
 import { dirname } from "node:path"
 import type { Issue } from "../../domain/Issue.js"
+import { serverMapKeys } from "../../domain/server/serverMapKeys.js"
 import { looksLikeName } from "../../domain/internal/looksLikeName.js"
 import { type Place, placeOf, type DocumentText } from "../document/DocumentText.js"
 import { offsetOf, type Origin, type Path, pathOf } from "../document/Tree.js"
@@ -74,9 +75,7 @@ export const issueAt = (origin: Origin, issue: Omit<Issue, "path">, rest: Path =
 
 /** The path up to the first key that does not look like a name: it may be a secret value. Names of servers are always shown. */
 export const showable = (path: Path): Path => {
-  const isServer = typeof path[0] === "string" && serverKeys.has(path[0])
+  const isServer = serverMapKeys.some((key) => key === path[0])
   const end = path.findIndex((step, index) => !(isServer && index === 1) && !looksLikeName(step))
   return end === -1 ? path : path.slice(0, end)
 }
-
-const serverKeys: ReadonlySet<string> = new Set(["mcp", "mcpServers", "servers", "mcp_servers"])

@@ -4,13 +4,15 @@
  * and any change ends it. A hash of each part shows later which parts changed. No text of an entry is stored, because it may
  * be a secret.
  */
-import { createHmac, randomBytes } from "node:crypto"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Secrets from "../../domain/Secrets.js"
+import { canonicalJson } from "../../system/canonicalJson.js"
+import * as KeyFile from "../../system/keyFile.js"
 import * as StateDirectory from "../../system/stateDirectory.js"
-import { create, replace } from "../../system/wholeFile.js"
+import { replace } from "../../system/wholeFile.js"
 import { entryParts, type Part, settingParts } from "./approvedParts.js"
 import type { LayerContent } from "../document/LayerContent.js"
 import type { Directories } from "./directories.js"
@@ -21,8 +23,6 @@ import { projectDirectoryOf } from "../layers/Workspace.js"
 
 /** Approvals of version 1 did not cover the directory, and version 2 stored texts beside the hashes: both are invalid. */
 const version = 3
-
-const keyVersion = 1
 
 const Approved = Schema.Struct({
   hash: Schema.String,
@@ -43,10 +43,6 @@ const Contents = Schema.Struct({
 })
 
 const Document = Schema.parseJson(Schema.extend(Schema.Struct({ version: Schema.Literal(version) }), Contents))
-
-const Key = Schema.parseJson(
-  Schema.Struct({ version: Schema.Literal(keyVersion), key: Schema.String.pipe(Schema.pattern(/^[\da-f]{64}$/)) })
-)
 
 const Versioned = Schema.parseJson(Schema.Struct({ version: Schema.Number }))
 
@@ -87,8 +83,8 @@ export const text = (stateDir: string): Effect.Effect<ConfigFile.FileContent> =>
 export const read = (stateDir: string, found: ConfigFile.FileContent): Effect.Effect<Trust> =>
   Effect.gen(function* () {
     yield* StateDirectory.check(stateDir)
-    const key = yield* Schema.decode(Key)(yield* textOf(keyIn(stateDir)))
-    return trustOf(key.key, yield* Schema.decode(Document)(found._tag === "Found" ? found.text : ""))
+    const key = yield* KeyFile.read(keyIn(stateDir))
+    return trustOf(key, yield* Schema.decode(Document)(found._tag === "Found" ? found.text : ""))
   }).pipe(Effect.orElseSucceed(() => trustOf("", none)))
 
 const trustOf = (key: string, { directories, files }: Approvals): Trust => {
@@ -129,14 +125,13 @@ const serverHash = (
   directory = projectDirectoryOf(file)
 ): string => {
   const entry = servers.get(name)
-  const said = entry === undefined ? null : canonical(Tree.toPlain(entry.tree))
-  return hash(key, ["server", file, directory, name, said])
+  return hash(key, ["server", file, directory, name, entry === undefined ? null : Tree.toPlain(entry.tree)])
 }
 
 const directoryHash = (key: string, path: string): string => hash(key, ["directory", path])
 
 const partHash = (key: string, file: string, name: string | undefined, { label, value }: Part): string =>
-  hash(key, ["part", file, name ?? null, label, canonical(value)])
+  hash(key, ["part", file, name ?? null, label, value])
 
 const approved = (
   key: string,
@@ -152,27 +147,15 @@ const approved = (
 const settingsHash = (key: string, file: string, { settings }: LayerContent): string =>
   hash(key, ["settings", file, inOrder(Tree.toPlain(settings))])
 
-const hash = (key: string, what: unknown): string =>
-  createHmac("sha256", Buffer.from(key, "hex")).update(JSON.stringify(what)).digest("hex")
-
-/** Makes values with the same meaning equal, whatever the order of keys. */
-const canonical = (value: unknown): unknown => {
-  if (Secrets.isText(value)) return Secrets.reveal(value)
-  if (Array.isArray(value)) return value.map(canonical)
-  if (typeof value !== "object" || value === null) return typeof value === "bigint" ? String(value) : value
-  return [
-    "object",
-    ...Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, canonical(item)])
-  ]
-}
+const hash = (key: string, value: unknown): string => KeyFile.hash(key, canonicalJson(value))
 
 /** Keeps the order of keys, which matters for patterns. */
-const inOrder = (value: unknown): unknown =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+const inOrder = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(inOrder)
+  return Predicate.isRecord(value) && !Secrets.isText(value)
     ? ["object", ...Object.entries(value).map(([key, item]) => [key, inOrder(item)])]
     : value
+}
 
 /** What to approve: some servers of a file, or the whole file. */
 export interface Grant {
@@ -285,21 +268,7 @@ const approvalsIn = (text: string): Effect.Effect<Approvals, string> =>
     )
   )
 
-/** Creates the key. Processes that create it at the same time get the same key. */
 const makeKey = (stateDir: string): Effect.Effect<string, string> =>
-  Effect.gen(function* () {
-    const path = keyIn(stateDir)
-    const found = yield* Effect.either(textOf(path))
-    if (found._tag === "Left") {
-      if (found.left === "unreadable") return yield* Effect.fail("trust.key cannot be read")
-      // stored approvals are worthless if a crash loses the key
-      yield* create(path, JSON.stringify({ version: keyVersion, key: randomBytes(32).toString("hex") }), {
-        durable: true
-      })
-    }
-    const { key } = yield* Effect.mapError(
-      Effect.flatMap(textOf(path), Schema.decode(Key)),
-      () => "trust.key is no key of ours: remove it to begin anew"
-    )
-    return key
-  })
+  Effect.mapError(KeyFile.readOrCreate(keyIn(stateDir)), (reason) =>
+    reason === "Corrupt" ? "trust.key is not valid: remove it to start again" : `trust.key cannot be used (${reason})`
+  )

@@ -8,6 +8,7 @@ import { basename, dirname, join, parse, resolve, sep } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
+import { timeoutWhileRunning } from "../../system/budget.js"
 
 /** A name to watch in a directory. */
 interface Point {
@@ -119,8 +120,7 @@ export const make = (
             return isNew ?? false
           })
           return updated.pipe(
-            Effect.disconnect,
-            Effect.timeoutOption(budget),
+            timeoutWhileRunning(budget),
             Effect.map(
               Option.getOrElse(() => {
                 isLate = true

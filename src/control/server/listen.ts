@@ -8,6 +8,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
+import { withinBudget } from "../../system/budget.js"
 import { codeOf } from "../../system/wholeFile.js"
 import { SettlingResponse, isAnswering } from "./SettlingResponse.js"
 
@@ -55,10 +56,7 @@ const drain = (node: Server): Effect.Effect<void> =>
         closeInterval
       )
     ),
-    Effect.disconnect,
-    Effect.interruptible,
-    Effect.timeout(grace),
-    Effect.ignore,
+    withinBudget(grace),
     Effect.zipRight(Effect.sync(() => node.closeAllConnections()))
   )
 

@@ -1,5 +1,5 @@
 /**
- * The schema of a config file: servers under any of the three keys that clients use, and settings for all of them. Files of
+ * The schema of a config file: servers under any of the keys that clients use, and settings for all of them. Files of
  * other programs have further keys, which are accepted and ignored.
  *
  * @since 0.1.0
@@ -9,10 +9,20 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { openStruct } from "../internal/openStruct.js"
 import * as Input from "./ServerConfig/Input.js"
+import type { ServerMapKey } from "./serverMapKeys.js"
 
 const Servers = Schema.Record({ key: Schema.String, value: Schema.Union(Input.Local, Input.Remote, Input.Switch) })
 
 const ToolGlobs = Schema.Record({ key: Schema.String, value: Schema.Boolean })
+
+const anotherSpelling = Input.key(Servers, 'Servers by name; another spelling of "mcp".')
+
+const serverMaps = {
+  mcp: Input.key(Servers, "Servers by name."),
+  mcpServers: anotherSpelling,
+  servers: anotherSpelling,
+  mcp_servers: Input.key(Servers, "Servers by name; the spelling of Codex.")
+} satisfies Record<ServerMapKey, unknown>
 
 /**
  * @since 0.1.0
@@ -20,9 +30,7 @@ const ToolGlobs = Schema.Record({ key: Schema.String, value: Schema.Boolean })
  */
 export const ConfigDocument = openStruct({
   $schema: Input.key(Schema.String, "The URL or path of this schema, for editors."),
-  mcp: Input.key(Servers, "Servers by name."),
-  mcpServers: Input.key(Servers, 'Servers by name; another spelling of "mcp".'),
-  servers: Input.key(Servers, 'Servers by name; another spelling of "mcp".'),
+  ...serverMaps,
   tools: Input.key(
     ToolGlobs,
     "Patterns for public tool names (server_tool): true shows a tool, false hides it; the last match wins."

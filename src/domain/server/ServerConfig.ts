@@ -11,8 +11,9 @@ import type * as Lifecycle from "./Lifecycle.js"
 import * as Secrets from "../Secrets.js"
 import { defaults } from "./ServerConfig/defaults.js"
 import type * as InputSchema from "./ServerConfig/Input.js"
-import { Local, Remote, ServerConfig } from "./ServerConfig/model.js"
+import { type Local, type Remote, ServerConfig } from "./ServerConfig/model.js"
 
+export { compare, type ConfigChange } from "./ServerConfig/configChange.js"
 export { decode, type Decoded, decodeDefaults } from "./ServerConfig/decode.js"
 export { Local, OAuthSettings, Remote, ServerConfig } from "./ServerConfig/model.js"
 
@@ -42,28 +43,6 @@ export type Defaults = typeof InputSchema.Defaults.Encoded
  * @category comparing
  */
 export const equals: (a: ServerConfig, b: ServerConfig) => boolean = Schema.equivalence(ServerConfig)
-
-/**
- * Classifies a config change. `none`: nothing to do. `settings`: the link stays. `link`: a new link is needed, and the old one
- * serves until then. `identity`: a new link is needed and the old one must not serve any more, because the server is a
- * different one or the supervisor authenticates as someone else.
- *
- * @since 0.1.0
- * @category comparing
- */
-export const compare = (before: ServerConfig, after: ServerConfig): "none" | "settings" | "link" | "identity" => {
-  if (equals(before, after)) return "none"
-  if (before._tag === "Remote" && after._tag === "Remote") {
-    if (!sameIdentity(before, after)) return "identity"
-    return sameRemoteLink(before, after) ? "settings" : "link"
-  }
-  if (before._tag === "Local" && after._tag === "Local") return sameLocalLink(before, after) ? "settings" : "link"
-  return "identity"
-}
-
-const sameIdentity = Schema.equivalence(Remote.pick("url", "headers", "oauth"))
-const sameRemoteLink = Schema.equivalence(Remote.pick("transport", "caFile", "protocol", "privateNetwork"))
-const sameLocalLink = Schema.equivalence(Local.pick("command", "args", "environment", "inheritEnv", "cwd", "protocol"))
 
 /**
  * The part of a config that the lifecycle needs.

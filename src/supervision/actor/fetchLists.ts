@@ -30,12 +30,10 @@ export const kinds = Protocol.ListKind.literals
 export const fetchList = (session: Session, kind: Protocol.ListKind): Effect.Effect<FetchedList, RequestError> => {
   switch (kind) {
     case "tools":
-      return Effect.map(orEmptyIfUnsupported(session.listTools), (tools) =>
-        toFetchedList(kind, { tools: tools.items }, [tools])
-      )
+      return Effect.map(session.listTools, (tools) => toFetchedList(kind, { tools: tools.items }, [tools]))
     case "resources":
       return Effect.map(
-        Effect.all([orEmptyIfUnsupported(session.listResources), orEmptyIfUnsupported(session.listResourceTemplates)], {
+        Effect.all([session.listResources, session.listResourceTemplates], {
           concurrency: 2
         }),
         ([resources, templates]) =>
@@ -45,9 +43,7 @@ export const fetchList = (session: Session, kind: Protocol.ListKind): Effect.Eff
           ])
       )
     case "prompts":
-      return Effect.map(orEmptyIfUnsupported(session.listPrompts), (prompts) =>
-        toFetchedList(kind, { prompts: prompts.items }, [prompts])
-      )
+      return Effect.map(session.listPrompts, (prompts) => toFetchedList(kind, { prompts: prompts.items }, [prompts]))
   }
 }
 
@@ -85,20 +81,6 @@ const isListError = (error: RequestError): boolean =>
   error._tag === "ProtocolError" ||
   (error._tag === "InvalidResult" && error.exceeds === undefined) ||
   error._tag === "RateLimited"
-
-/** A server may announce a list and then not implement its method. The list counts as empty, with a warning. */
-const orEmptyIfUnsupported = <A>(
-  request: Effect.Effect<Listing<A>, RequestError>
-): Effect.Effect<Listing<A>, RequestError> =>
-  Effect.catchIf(
-    request,
-    (error) => error._tag === "ProtocolError" && error.code === Protocol.errorCodes.MethodNotFound,
-    (error) =>
-      Effect.succeed<Listing<A>>({
-        items: [],
-        diagnostics: [{ severity: "warning", code: "list_unsupported", message: error.message }]
-      })
-  )
 
 const toFetchedList = (
   kind: Protocol.ListKind,

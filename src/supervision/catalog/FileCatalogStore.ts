@@ -2,30 +2,25 @@
  * Stores listings in the state directory, one file per server and config: `catalog/<name>.json`. The file name is an
  * HMAC with its own key (`catalog.key`), so the config cannot be derived from it, not even by guessing.
  */
-import { createHmac, randomBytes } from "node:crypto"
 import { join } from "node:path"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import { withinBudget } from "../../system/budget.js"
+import { timeoutWhileRunning, withinBudget } from "../../system/budget.js"
+import { canonicalJson } from "../../system/canonicalJson.js"
+import * as KeyFile from "../../system/keyFile.js"
 import * as StateFile from "../../system/stateFile.js"
 import { Listings } from "../../domain/catalog/Catalog.js"
 import { defined } from "../../domain/internal/defined.js"
 import { isDeeper, maxDepth } from "../../domain/internal/isDeeper.js"
 import { ServerInfo } from "../../domain/catalog/Protocol.js"
-import * as Secrets from "../../domain/Secrets.js"
-import type { Local, Remote, ServerConfig } from "../../domain/server/ServerConfig.js"
+import type { ServerConfig } from "../../domain/server/ServerConfig.js"
+import { linkFields } from "../../domain/server/ServerConfig/configChange.js"
 import { CatalogStore, type Service, type Stored } from "./CatalogStore.js"
 import { storable } from "./storable.js"
-
-const Key = Schema.Struct({
-  version: Schema.Literal(StateFile.version),
-  key: Schema.String.pipe(Schema.pattern(/^[\da-f]{64}$/))
-})
 
 const StoredContent = Schema.Struct({
   version: Schema.Literal(StateFile.version),
@@ -37,8 +32,6 @@ const StoredContent = Schema.Struct({
 
 const maxBytes = 64 * 1024 * 1024
 
-const maxKeyBytes = 1024
-
 /** Time limit of one load or save. */
 const budget = "5 seconds"
 
@@ -48,7 +41,7 @@ export const layer = (stateDir: string): Layer.Layer<never> =>
 
 const make = (stateDir: string): Service => {
   const keyFile = join(stateDir, "catalog.key")
-  const pathOf = (key: string, identity: string) => join(stateDir, "catalog", `${hash(key, identity)}.json`)
+  const pathOf = (key: string, identity: string) => join(stateDir, "catalog", `${KeyFile.hash(key, identity)}.json`)
   const runInOrder = makeWriteOrder()
   let hasWarned = false
 
@@ -62,13 +55,12 @@ const make = (stateDir: string): Service => {
   return {
     load: (server, config) =>
       Effect.gen(function* () {
-        const key = yield* readKey(keyFile)
+        const key = yield* KeyFile.read(keyFile)
         const found = yield* StateFile.read(pathOf(key, identityOf(server, config)), maxBytes)
         return storedOf(found)
       }).pipe(
         Effect.orElseSucceed(() => Option.none<Stored>()),
-        Effect.disconnect,
-        Effect.timeoutOption(budget),
+        timeoutWhileRunning(budget),
         Effect.map(Option.flatten)
       ),
     save: (server, config, stored) =>
@@ -117,66 +109,16 @@ const replace = (path: string, { listings, serverInfo }: Stored): Effect.Effect<
     yield* StateFile.write(path, text)
   })
 
-const readKey = (path: string): Effect.Effect<string, StateFile.Found["_tag"]> =>
-  Effect.flatMap(StateFile.read(path, maxKeyBytes), (found) => {
-    if (found._tag !== "Found") return Effect.fail(found._tag)
-    return isKey(found.content) ? Effect.succeed(found.content.key) : Effect.fail("Corrupt" as const)
-  })
-
-const isKey = Schema.is(Key)
-
-/** Returns the stored key, or creates one. Concurrent callers all get the same key. */
+/** Returns the stored key, or creates one. A corrupt key is replaced: files saved under it can no longer be found. */
 const makeKey = (path: string): Effect.Effect<string, string> =>
-  Effect.catchAll(readKey(path), (reason) =>
-    Effect.gen(function* () {
-      if (reason !== "Absent" && reason !== "Corrupt") return yield* Effect.fail(reason)
-      // Files that were saved under a lost key can no longer be found.
-      if (reason === "Corrupt") yield* StateFile.remove(path)
-      const key = randomBytes(32).toString("hex")
-      yield* StateFile.create(path, JSON.stringify({ version: StateFile.version, key } satisfies typeof Key.Type))
-      return yield* readKey(path)
-    })
+  Effect.catchIf(
+    KeyFile.readOrCreate(path),
+    (reason) => reason === "Corrupt",
+    () => Effect.zipRight(StateFile.remove(path), KeyFile.readOrCreate(path))
   )
 
-const hash = (key: string, identity: string): string =>
-  createHmac("sha256", Buffer.from(key, "hex")).update(identity).digest("hex")
-
-/** The identity of a server: its name and all keys of its config whose change opens a new link. */
-const identityOf = (server: string, config: ServerConfig): string =>
-  JSON.stringify([
-    server,
-    config._tag,
-    canonical(config._tag === "Local" ? localLinkKeys(config) : remoteLinkKeys(config))
-  ])
-
-const localLinkKeys = ({ args, command, cwd, environment, inheritEnv, protocol }: Local) => ({
-  args,
-  command,
-  cwd,
-  environment,
-  inheritEnv,
-  protocol
-})
-
-const remoteLinkKeys = ({ caFile, headers, oauth, protocol, transport, url }: Remote) => ({
-  caFile,
-  headers,
-  oauth,
-  protocol,
-  transport,
-  url
-})
-
-/** Returns a canonical form: independent of the order of keys, with secrets revealed. */
-const canonical = (value: unknown): unknown => {
-  if (Secrets.isText(value)) return Secrets.reveal(value)
-  if (Array.isArray(value)) return value.map(canonical)
-  if (!Predicate.isRecord(value)) return value
-  return Object.keys(value)
-    .filter((key) => value[key] !== undefined)
-    .toSorted()
-    .map((key) => [key, canonical(value[key])])
-}
+/** The identity of a server: its name and all fields of its config whose change opens a new link. */
+const identityOf = (server: string, config: ServerConfig): string => canonicalJson([server, linkFields(config)])
 
 /**
  * Runs effects with the same name one at a time, in the order of the calls. An effect is skipped if a later one has

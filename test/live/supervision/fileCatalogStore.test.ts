@@ -119,7 +119,8 @@ describe("FileCatalogStore", () => {
     ["no oauth", remote, { ...remote, oauth: false }],
     ["transport", remote, { ...remote, type: "sse" }],
     ["protocol of a remote one", remote, { ...remote, protocol: "legacy" }],
-    ["caFile", remote, { ...remote, caFile: "/ca.pem" }]
+    ["caFile", remote, { ...remote, caFile: "/ca.pem" }],
+    ["privateNetwork", remote, { ...remote, privateNetwork: true }]
   ]
 
   it.scopedLive("returns nothing for another name, or for a config that needs another link", () =>
