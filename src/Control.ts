@@ -31,6 +31,7 @@ export * as ControlServer from "./control/ControlServer.js"
 export * as ControlToken from "./control/ControlToken.js"
 export * as Daemon from "./daemon/Daemon.js"
 export * as DaemonFile from "./daemon/DaemonFile.js"
+export * as DaemonState from "./daemon/DaemonState.js"
 export { connect, discover, type Discovered } from "./daemon/discover.js"
 
 /**

@@ -115,6 +115,17 @@ describe("the folders of src", () => {
     assert.deepStrictEqual(strays.map(show), [])
   })
 
+  it("interpret daemon.json and its lock in daemon/ only: commands use DaemonState or discover", () => {
+    const interpreting = imports
+      .filter(({ file }) => file.startsWith("cli/"))
+      .filter(({ specifier }) => /\/daemon\/(DaemonFile|socketPath)\.js$/.test(specifier))
+    assert.deepStrictEqual(interpreting.map(show), [])
+    const readingLocks = nodes()
+      .filter(({ node }) => ts.isPropertyAccessExpression(node) && node.getText() === "FileLock.holder")
+      .map(({ file }) => file)
+    assert.deepStrictEqual(readingLocks, ["daemon/DaemonState.ts"])
+  })
+
   it("have at most 16 files each", () => {
     const counts = new Map<string, number>()
     for (const file of sources) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)

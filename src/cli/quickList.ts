@@ -1,15 +1,18 @@
 /**
- * `list --json` of a running supervisor, in one request and without anything that takes time to load. Where there is any doubt
- * about who runs and for whom, there is no answer here, and the command goes the long way.
+ * Prints `list --json` of a running supervisor with one request, without loading Effect.
  */
 import { connect } from "node:net"
 import { join } from "node:path"
 import { surroundings } from "../config/ConfigHost.js"
 import { describe, same, type LayerSources } from "../config/layers/layerSources.js"
-import { revision } from "../control/apiRevision.js"
+import { type Announcement, announcedState } from "../daemon/announcedState.js"
 import { assertSafeDirectory } from "../system/directoryOwnership.js"
 import { readOwnSync } from "../system/ownership.js"
 
+/**
+ * The response of the running supervisor, or `undefined` if this program cannot be sure that one runs for these config files.
+ * The full command then decides. Whether the process is alive is not checked: a dead process does not accept the connection.
+ */
 export const listed = async (input: Readonly<Record<string, unknown>>): Promise<string | undefined> => {
   if (input.standalone === true) return undefined
   try {
@@ -21,8 +24,7 @@ export const listed = async (input: Readonly<Record<string, unknown>>): Promise<
     const where = surroundings({ cwd, files: config, stateDir })
     assertSafeDirectory(where.stateDir)
     const daemon = JSON.parse(readOwnSync(join(where.stateDir, "daemon.json"))) as Daemon
-    if (daemon.version !== 1 || daemon.api !== revision || daemon.socket === undefined || daemon.isEnding)
-      return undefined
+    if (daemon.version !== 1 || announcedState(daemon) !== "Running" || daemon.socket === undefined) return undefined
     const token = readOwnSync(join(where.stateDir, "control-token")).trim()
     if (!same(describe(where, token), daemon.sources, where)) return undefined
     return await get(daemon.socket, token)
@@ -31,34 +33,36 @@ export const listed = async (input: Readonly<Record<string, unknown>>): Promise<
   }
 }
 
-interface Daemon {
+interface Daemon extends Announcement {
   readonly version: number
-  readonly api: number
   readonly socket?: string
-  readonly isEnding?: boolean
   readonly sources: LayerSources
 }
 
 const timeoutMs = 2000
 
-/** By hand, because Node's own client takes longer to load than all of this. An answer in HTTP 1.0 is one piece, and then the end. */
+/**
+ * Sends the request over a plain socket, because Node's HTTP client takes longer to load than this whole module. A response in
+ * HTTP 1.0 is not chunked and ends with the connection.
+ */
 const get = (path: string, token: string): Promise<string | undefined> =>
   new Promise((resolve, reject) => {
     const chunks: Array<Buffer> = []
     const socket = connect({ path })
-    socket.setTimeout(timeoutMs, () => socket.destroy(new Error("no answer")))
+    socket.setTimeout(timeoutMs, () => socket.destroy(new Error("no response")))
     socket.on("error", reject)
     socket.on("data", (chunk: Buffer) => void chunks.push(chunk))
     socket.on("end", () => resolve(bodyOf(Buffer.concat(chunks))))
     socket.write(`GET /mcp HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`)
   })
 
-const bodyOf = (answer: Buffer): string | undefined => {
-  const end = answer.indexOf("\r\n\r\n")
+/** The body of a complete response with status 200. */
+const bodyOf = (response: Buffer): string | undefined => {
+  const end = response.indexOf("\r\n\r\n")
   if (end === -1) return undefined
-  const head = answer.toString("latin1", 0, end).toLowerCase()
+  const head = response.toString("latin1", 0, end).toLowerCase()
   const length = /\r\ncontent-length: (\d+)/.exec(head)?.[1]
-  const body = answer.subarray(end + 4)
+  const body = response.subarray(end + 4)
   const isWhole = length === undefined ? !head.includes("transfer-encoding") : Number(length) === body.length
   return isWhole && /^http\/1\.\d 200 /.test(head) ? body.toString("utf8") : undefined
 }

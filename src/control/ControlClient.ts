@@ -59,11 +59,14 @@ export type EventMessage =
  * @since 0.1.0
  * @category errors
  */
-export class UnknownAnswer extends Schema.TaggedError<UnknownAnswer>("mcp-supervisor/UnknownAnswer")("UnknownAnswer", {
-  detail: Schema.String
-}) {
+export class InvalidResponse extends Schema.TaggedError<InvalidResponse>("mcp-supervisor/InvalidResponse")(
+  "InvalidResponse",
+  {
+    detail: Schema.String
+  }
+) {
   override get message(): string {
-    return `no answer of a supervisor: ${this.detail}`
+    return `not a response of a supervisor: ${this.detail}`
   }
 }
 
@@ -73,9 +76,9 @@ export class UnknownAnswer extends Schema.TaggedError<UnknownAnswer>("mcp-superv
  * @since 0.1.0
  * @category errors
  */
-export class CutOff extends Schema.TaggedError<CutOff>("mcp-supervisor/CutOff")("CutOff", {}) {
+export class StreamCut extends Schema.TaggedError<StreamCut>("mcp-supervisor/StreamCut")("StreamCut", {}) {
   override get message(): string {
-    return "the supervisor was gone before the result, the call may have been executed; check before you repeat it"
+    return "the connection to the supervisor ended before the result; the call may have been executed; check before you repeat it"
   }
 }
 
@@ -98,7 +101,7 @@ export class UnknownError extends Schema.TaggedError<UnknownError>("mcp-supervis
  * @since 0.1.0
  * @category errors
  */
-export type CallError = StreamError | Errors.CallError | CutOff | UnknownError
+export type CallError = StreamError | Errors.CallError | StreamCut | UnknownError
 
 /**
  * @since 0.1.0
@@ -108,7 +111,7 @@ export type StreamError =
   | ControlError.Rejection
   | Errors.ServerNotFound
   | HttpClientError.HttpClientError
-  | UnknownAnswer
+  | InvalidResponse
 
 /**
  * @since 0.1.0
@@ -150,12 +153,12 @@ export const make = (options: Options) =>
           Stream.mapEffect((message) => toResult(message, onProgress)),
           Stream.filterMap((result) => result),
           Stream.runHead,
-          Effect.flatMap(Option.match({ onNone: () => new CutOff(), onSome: Effect.succeed }))
+          Effect.flatMap(Option.match({ onNone: () => new StreamCut(), onSome: Effect.succeed }))
         ),
       /** Stored and new log lines of a server. Ends when the server is removed or the supervisor shuts down. */
       logs: (server: string): Stream.Stream<LogLine, StreamError> =>
         openEventStream(http, HttpClientRequest.get(`/servers/${encodeURIComponent(server)}/logs`)).pipe(
-          Stream.mapEffect(({ data }) => Effect.mapError(decodeLine(data), unknownAnswer))
+          Stream.mapEffect(({ data }) => Effect.mapError(decodeLine(data), invalidResponse))
         )
     }
   })
@@ -190,12 +193,12 @@ const ErrorResponse = Schema.Union(...ControlError.rejections, ControlError.Serv
 const failWithRejection = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<never, StreamError> =>
   Effect.flatMap(
     Effect.mapError(Effect.flatMap(response.json, Schema.decodeUnknown(ErrorResponse)), () =>
-      unknownAnswer(`status ${response.status}`)
+      invalidResponse(`status ${response.status}`)
     ),
     Effect.fail
   )
 
-const unknownAnswer = (cause: unknown): UnknownAnswer => new UnknownAnswer({ detail: String(cause) })
+const invalidResponse = (cause: unknown): InvalidResponse => new InvalidResponse({ detail: String(cause) })
 
 const decodeLine = Schema.decode(Schema.parseJson(LogLine))
 const decodeEvent = Schema.decode(Schema.parseJson(ServerEvent))
@@ -213,15 +216,18 @@ const toResult = (
 ): Effect.Effect<Option.Option<CallToolResult>, CallError> => {
   switch (event) {
     case "progress":
-      return Effect.as(Effect.flatMap(Effect.mapError(decodeProgress(data), unknownAnswer), onProgress), Option.none())
+      return Effect.as(
+        Effect.flatMap(Effect.mapError(decodeProgress(data), invalidResponse), onProgress),
+        Option.none()
+      )
     case "result":
-      return Effect.asSome(Effect.mapError(decodeResult(data), unknownAnswer))
+      return Effect.asSome(Effect.mapError(decodeResult(data), invalidResponse))
     case "error":
       return decodeFailure(data).pipe(
         Effect.orElse(() =>
           Effect.map(decodeOther(data), ({ error: { message, tag } }) => new UnknownError({ tag, detail: message }))
         ),
-        Effect.mapError(unknownAnswer),
+        Effect.mapError(invalidResponse),
         Effect.flatMap((error: CallError) => Effect.fail(error))
       )
     default:
@@ -229,10 +235,10 @@ const toResult = (
   }
 }
 
-const toMessage = ({ data, event, id = "" }: Message): Effect.Effect<EventMessage, UnknownAnswer> => {
+const toMessage = ({ data, event, id = "" }: Message): Effect.Effect<EventMessage, InvalidResponse> => {
   if (event === "reset") return Effect.succeed({ _tag: "Reset", id })
   return Effect.mapBoth(decodeEvent(data), {
-    onFailure: unknownAnswer,
+    onFailure: invalidResponse,
     onSuccess: (event) =>
       event.type === "Skipped"
         ? { _tag: "Skipped", id, at: event.at, from: event.from, to: event.to }

@@ -17,6 +17,7 @@ import * as ProcessIdentity from "../system/processIdentity.js"
 import { lockIn } from "./DaemonLock.js"
 import { ListenFailed } from "../control/ControlServer.js"
 import * as DaemonFile from "./DaemonFile.js"
+import * as DaemonState from "./DaemonState.js"
 import { revision } from "../control/apiRevision.js"
 
 /**
@@ -93,8 +94,8 @@ export const hold = (stateDir: string): Effect.Effect<void, AlreadyRunning | Sta
     yield* Effect.catchAll(Deferred.await(locked), (failure) =>
       Effect.flatMap(explainLockFailure(stateDir, failure), Effect.fail)
     )
-    const previous = yield* DaemonFile.find(stateDir)
-    if (previous._tag === "Newer") return yield* new StateDirUnusable({ stateDir, code: "newer" })
+    const { _tag: state } = yield* DaemonState.find(stateDir)
+    if (state === "Newer") return yield* new StateDirUnusable({ stateDir, code: "newer" })
   })
 
 const explainLockFailure = (
@@ -103,7 +104,7 @@ const explainLockFailure = (
 ): Effect.Effect<AlreadyRunning | StateDirUnusable> =>
   reason === "unusable"
     ? Effect.succeed(new StateDirUnusable({ stateDir, code }))
-    : Effect.map(DaemonFile.find(stateDir), (state) => {
+    : Effect.map(DaemonState.find(stateDir), (state) => {
         const address = "daemon" in state && state.daemon.pid === pid ? state.daemon.address : undefined
         return new AlreadyRunning({ stateDir, ...defined({ pid, address, lock: path }) })
       })

@@ -10,7 +10,6 @@ import * as Schema from "effect/Schema"
 import { withinBudget } from "../system/budget.js"
 import * as ProcessIdentity from "../system/processIdentity.js"
 import * as StateFile from "../system/stateFile.js"
-import { revision } from "../control/apiRevision.js"
 
 /**
  * Where a supervisor looks for its configuration. Two supervisors that read the same files serve the same servers.
@@ -78,40 +77,20 @@ const maxBytes = 1024 * 1024
 
 const decode = Schema.decodeUnknownOption(DaemonFile)
 
-/**
- * Which supervisor a state directory has: none, running, shutting down, one with a different API revision, or one of a later
- * version of this program, whose file cannot be interpreted. The file of a dead process counts as none.
- *
- * @since 0.1.0
- * @category models
- */
-export type Found =
-  | {
-      readonly _tag: "Nobody"
-      /** The system's error code, if the file cannot be read. */
-      readonly hidden?: string
-    }
-  | { readonly _tag: "Running"; readonly daemon: DaemonFile }
-  | { readonly _tag: "Ending"; readonly daemon: DaemonFile }
-  | { readonly _tag: "OtherApi"; readonly daemon: DaemonFile }
+/** What reading `daemon.json` returned. A file that does not match its schema counts as none. */
+export type Read =
+  | { readonly _tag: "None" }
+  | { readonly _tag: "Unreadable"; readonly code: string }
+  /** A later version of this program wrote the file. */
   | { readonly _tag: "Newer" }
+  | { readonly _tag: "Found"; readonly daemon: DaemonFile }
 
-/**
- * @since 0.1.0
- * @category files
- */
-export const find = (stateDir: string): Effect.Effect<Found> =>
-  Effect.gen(function* () {
-    const file = yield* StateFile.read(fileIn(stateDir), maxBytes)
-    if (file._tag === "Newer") return { _tag: "Newer" }
-    if (file._tag === "Unreadable") return { _tag: "Nobody", hidden: file.code }
+/** Reads `daemon.json`. Whether the process in it is alive is not checked; see `DaemonState`. */
+export const read = (stateDir: string): Effect.Effect<Read> =>
+  Effect.map(StateFile.read(fileIn(stateDir), maxBytes), (file): Read => {
+    if (file._tag === "Newer" || file._tag === "Unreadable") return file
     const daemon = file._tag === "Found" ? decode(file.content) : Option.none()
-    if (Option.isNone(daemon)) return { _tag: "Nobody" }
-    // an unknown liveness counts as alive: the connection attempt decides
-    const liveness = yield* ProcessIdentity.isAlive(daemon.value.identity)
-    if (liveness === "dead") return { _tag: "Nobody" }
-    if (daemon.value.isEnding === true) return { _tag: "Ending", daemon: daemon.value }
-    return { _tag: daemon.value.api === revision ? "Running" : "OtherApi", daemon: daemon.value }
+    return Option.isSome(daemon) ? { _tag: "Found", daemon: daemon.value } : { _tag: "None" }
   })
 
 /**
@@ -122,10 +101,8 @@ export const find = (stateDir: string): Effect.Effect<Found> =>
  */
 export const write = (stateDir: string, daemon: DaemonFile): Effect.Effect<void, string> =>
   Effect.gen(function* () {
-    const path = fileIn(stateDir)
-    const existing = yield* StateFile.read(path, maxBytes)
-    if (existing._tag === "Newer") return yield* Effect.fail("newer")
-    yield* StateFile.write(path, `${JSON.stringify(daemon, undefined, 2)}\n`)
+    if ((yield* read(stateDir))._tag === "Newer") return yield* Effect.fail("newer")
+    yield* StateFile.write(fileIn(stateDir), `${JSON.stringify(daemon, undefined, 2)}\n`)
   })
 
 /**
@@ -157,7 +134,6 @@ const ifWrittenBy = (
   act: (daemon: DaemonFile) => Effect.Effect<void>
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const file = yield* StateFile.read(fileIn(stateDir), maxBytes)
-    const daemon = file._tag === "Found" ? decode(file.content) : Option.none()
-    if (Option.isSome(daemon) && daemon.value.pid === pid) yield* act(daemon.value)
+    const file = yield* read(stateDir)
+    if (file._tag === "Found" && file.daemon.pid === pid) yield* act(file.daemon)
   }).pipe(withinBudget(patience), Effect.asVoid)

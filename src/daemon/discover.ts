@@ -10,19 +10,22 @@ import { type ConfigHost, surroundings } from "../config/ConfigHost.js"
 import * as LayerSources from "../config/layers/layerSources.js"
 import * as ControlClient from "../control/ControlClient.js"
 import * as ControlToken from "../control/ControlToken.js"
-import * as DaemonFile from "./DaemonFile.js"
+import type * as DaemonFile from "./DaemonFile.js"
+import * as DaemonState from "./DaemonState.js"
 
 /** What a running supervisor wrote about itself. */
 export type Daemon = DaemonFile.DaemonFile
 
 /**
- * Which supervisor a state directory has, compared with the caller's configuration. `OtherFiles` is a supervisor that serves
- * other config files than the caller would.
+ * The supervisor of a state directory as the caller sees it. `OtherFiles` runs, but serves other config files than the caller
+ * would.
  *
  * @since 0.1.0
  * @category models
  */
-export type Discovered = DaemonFile.Found | { readonly _tag: "OtherFiles"; readonly daemon: DaemonFile.DaemonFile }
+export type Discovered =
+  | DaemonState.DaemonState
+  | { readonly _tag: "OtherFiles"; readonly daemon: DaemonFile.DaemonFile }
 
 /**
  * Finds the supervisor that commands should use.
@@ -33,7 +36,7 @@ export type Discovered = DaemonFile.Found | { readonly _tag: "OtherFiles"; reado
 export const discover = (host: ConfigHost = {}): Effect.Effect<Discovered> =>
   Effect.gen(function* () {
     const resolvedHost = surroundings(host)
-    const state = yield* DaemonFile.find(resolvedHost.stateDir)
+    const state = yield* DaemonState.find(resolvedHost.stateDir)
     if (state._tag !== "Running") return state
     const key = yield* Effect.orElseSucceed(tokenIn(resolvedHost.stateDir), () => Redacted.make(""))
     const ownSources = LayerSources.describe(resolvedHost, Redacted.value(key))

@@ -26,7 +26,7 @@ describe("the first outcomes of servers that a command starts", () => {
           ["connected", ...Object.keys(hanging).map(() => "connecting")]
         )
         assert.deepStrictEqual(notes, [
-          "h0, h1, h2, h3, h4 and 2 more are still connecting after 10 s; this shows what there is"
+          "h0, h1, h2, h3, h4 and 2 more are still connecting after 10 s; the list shows their current status"
         ])
       })
   )

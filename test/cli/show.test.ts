@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck } from "effect"
-import { stillThere } from "../../src/cli/supervisor/shutdownNotice.js"
+import { serversRunning } from "../../src/cli/supervisor/shutdownNotice.js"
 import { parameters, resultText } from "../../src/cli/show/showCatalog.js"
 import { eventLine, planLines } from "../../src/cli/show/showEvents.js"
 import { detail, duration, serverCard, serverTable, statusesOf, statusLine } from "../../src/cli/show/showServers.js"
@@ -123,11 +123,11 @@ describe("servers", () => {
       snapshot("starts", starting, { transport: "stdio" }),
       snapshot("remote", starting)
     ]
-    assert.deepStrictEqual(stillThere(servers, 1), ["runs"])
-    assert.deepStrictEqual(stillThere(servers, 2), ["runs", "starts"])
+    assert.deepStrictEqual(serversRunning(servers, 1), ["runs"])
+    assert.deepStrictEqual(serversRunning(servers, 2), ["runs", "starts"])
     child.kill()
     await once(child, "exit")
-    assert.deepStrictEqual(stillThere(servers, 0), [])
+    assert.deepStrictEqual(serversRunning(servers, 0), [])
   })
 
   it("that are down are told once in a log, until it is another way", () => {

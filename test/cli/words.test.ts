@@ -4,7 +4,7 @@ import { clients } from "../../src/cli/commands/config/import.js"
 import { toolRefs } from "../../src/cli/commands/catalog/call.js"
 import { entryOf, lineWords, type Words } from "../../src/cli/words/newEntry.js"
 import { overview, page } from "../../src/cli/words/help.js"
-import { isLost } from "../../src/cli/supervisor/RemoteSupervisor.js"
+import { isResponseLost } from "../../src/cli/supervisor/RemoteSupervisor.js"
 import { type Parsed, parse } from "../../src/cli/words/parseWords.js"
 import { specs } from "../../src/cli/words/specs.js"
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.js"
@@ -257,13 +257,13 @@ describe("other things people write", () => {
 
   it("a call that got no answer may have arrived, unless nobody was there to take it", () => {
     const failed = (code: string) => ({ _tag: "RequestError", reason: "Transport", cause: { code } })
-    assert.isFalse(isLost(failed("ECONNREFUSED")))
-    assert.isFalse(isLost(failed("ENOENT")))
-    assert.isTrue(isLost(failed("ECONNRESET")))
-    assert.isTrue(isLost({ _tag: "ResponseError", reason: "Decode" }))
-    assert.isTrue(isLost({ _tag: "UnknownAnswer" }))
-    assert.isFalse(isLost({ _tag: "ToolNotFound" }))
-    assert.isFalse(isLost({ _tag: "UnknownError" }))
+    assert.isFalse(isResponseLost(failed("ECONNREFUSED")))
+    assert.isFalse(isResponseLost(failed("ENOENT")))
+    assert.isTrue(isResponseLost(failed("ECONNRESET")))
+    assert.isTrue(isResponseLost({ _tag: "ResponseError", reason: "Decode" }))
+    assert.isTrue(isResponseLost({ _tag: "InvalidResponse" }))
+    assert.isFalse(isResponseLost({ _tag: "ToolNotFound" }))
+    assert.isFalse(isResponseLost({ _tag: "UnknownError" }))
   })
 
   it("import knows the clients there are", () => {

@@ -36,7 +36,7 @@ const find = (value: Json, key: string): ReadonlyArray<Json> => {
 }
 
 describe("the OpenAPI document", () => {
-  it("has everything that was promised, and all that is served", () => {
+  it("describes exactly the routes that are served, and all of the contract", () => {
     const known = described.map(({ route }) => route)
     assert.includeMembers(known, promised)
     assert.sameMembers(
@@ -45,7 +45,7 @@ describe("the OpenAPI document", () => {
     )
   })
 
-  it("holds together", () => {
+  it("is valid: references, operation ids, path parameters and error responses", () => {
     assert.strictEqual(document.openapi, "3.1.0")
     assert.deepStrictEqual(document.security, [{ token: [] }])
     assert.deepStrictEqual(document.components.securitySchemes, { token: { type: "http", scheme: "bearer" } })
@@ -64,7 +64,7 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  it("has schemas that can be used", () => {
+  it("has schemas that a JSON Schema validator accepts", () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     ajv.addSchema({ $id: "api", components: document.components })
     for (const name of Object.keys(document.components.schemas)) {
@@ -89,7 +89,7 @@ describe("docs/http-api.md", () => {
       })
   )
 
-  it("has each route once, and no other", () => {
+  it("describes each route once, and no other", () => {
     assert.sameMembers(
       [...sections.keys()],
       routes.map(({ method, path }) => `${method} ${path}`)

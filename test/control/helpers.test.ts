@@ -8,7 +8,7 @@ import { choose } from "../../src/daemon/socketPath.js"
 import * as Sse from "../../src/control/sse.js"
 import * as Errors from "../../src/domain/Errors.js"
 
-describe("errors on the wire", () => {
+describe("encoded errors", () => {
   const issue = { path: ["a", 0], expected: "a string", found: "a number" } as const
   const status = { status: "idle", since: 1 } as const
   const server = "one"
@@ -28,7 +28,7 @@ describe("errors on the wire", () => {
     new Errors.SupervisorClosed()
   ]
 
-  it("have a tag and a message beside what they hold, and come back as they were", () => {
+  it("have a tag and a message besides their fields, and decode to equal errors", () => {
     const schema = Schema.Union(...ControlError.callErrors)
     for (const error of errors) {
       const wire = JSON.parse(JSON.stringify(Schema.encodeSync(schema)(error)))
@@ -50,14 +50,14 @@ describe("routes", () => {
       onRight: ({ path }) => path
     })
 
-  it("are found by method and path", () => {
+  it("are matched by method and path", () => {
     assert.strictEqual(outcome("GET", "/mcp?x=1"), "/mcp")
     assert.strictEqual(outcome("POST", "/mcp/a%2Fb/connect"), "/mcp/:name/connect")
     assert.strictEqual(outcome("GET", "/resources/templates"), "/resources/templates")
     assert.strictEqual(outcome("POST", "/mcp/connect/connect"), "/mcp/:name/connect")
   })
 
-  it("say what a path takes, and what is none", () => {
+  it("report the allowed methods of a path, and unknown paths", () => {
     assert.strictEqual(outcome("PUT", "/mcp"), "GET,POST")
     assert.strictEqual(outcome("HEAD", "/health"), "GET")
     assert.strictEqual(outcome("GET", "/mcp/one/auth"), "POST,DELETE")
@@ -68,14 +68,14 @@ describe("routes", () => {
     assert.strictEqual(outcome("GET", "/servers/%zz"), "BadRequest")
   })
 
-  it("have each path and method once", () => {
+  it("contain each combination of path and method once", () => {
     const names = routes.map(({ method, path }) => `${method} ${path}`)
     assert.strictEqual(new Set(names).size, names.length)
   })
 })
 
 describe("server-sent events", () => {
-  it.effect("are read as they were written, however they are cut", () =>
+  it.effect("decode to what was encoded, at every chunk size", () =>
     Effect.gen(function* () {
       const messages = [
         { id: "ab-1", data: JSON.stringify({ text: "line\nline ä€😀" }) },
@@ -98,7 +98,7 @@ describe("server-sent events", () => {
     })
   )
 
-  it("have ids that mean something in one run only", () => {
+  it("have ids that are valid in one run only", () => {
     assert.strictEqual(positionIn("ab12-7", "ab12", 7), 7)
     assert.isUndefined(positionIn("ab12-8", "ab12", 7))
     for (const id of ["ab13-7", "ab12", "ab12-", "ab12--7", "7", "", "ab12-7-7", "ab12-9999999999999999"]) {
@@ -108,7 +108,7 @@ describe("server-sent events", () => {
 })
 
 describe("metrics as text", () => {
-  it.effect("have one family for each name, and no line that a label could break", () =>
+  it.effect("have one family per name, and label values cannot break a line", () =>
     Effect.gen(function* () {
       const counter = Metric.counter("test.calls", { incremental: true, description: "back\\slash\nand line" })
       yield* Metric.update(Metric.tagged(counter, "mcp.server", 'a"b\\c\nd'), 3)
@@ -153,18 +153,18 @@ describe("metrics as text", () => {
   )
 })
 
-describe("the place of the socket", () => {
+describe("the path of the Unix socket", () => {
   const system = { platform: "linux", runtimeDir: "/run/user/7", temporary: "/tmp", user: 7 } as const
   const long = `/${"a".repeat(120)}`
 
-  it("is in the state directory where that is short enough, in bytes", () => {
+  it("is in the state directory if it is short enough in bytes", () => {
     const longest = `/${"a".repeat(103 - "/control.sock".length - 1)}`
     assert.deepStrictEqual(choose(longest, system), { path: `${longest}/control.sock` })
     assert.notStrictEqual(choose(`${longest}a`, system)?.path, `${longest}a/control.sock`)
     assert.notStrictEqual(choose(longest.replace("aa", "ä€"), system)?.path.length, 103)
   })
 
-  it("is else in the runtime directory, or a directory of the user's own", () => {
+  it("is otherwise in the runtime directory, or in a directory of the user's own", () => {
     assert.match(choose(long, system)!.path, /^\/run\/user\/7\/mcp-supervisor\/[0-9a-f]{16}\.sock$/)
     assert.strictEqual(choose(long, { ...system, runtimeDir: undefined })?.directory, "/tmp/mcp-supervisor-7")
     assert.strictEqual(choose(long, { ...system, runtimeDir: "relative" })?.directory, "/tmp/mcp-supervisor-7")
@@ -172,7 +172,7 @@ describe("the place of the socket", () => {
     assert.notStrictEqual(choose(long, system)?.path, choose(`${long}b`, system)?.path)
   })
 
-  it("is nowhere without such sockets, or without a place for one", () => {
+  it("is undefined on platforms without Unix sockets, and if every path is too long", () => {
     assert.isUndefined(choose("/state", { ...system, platform: "win32" }))
     assert.isUndefined(choose(long, { ...system, runtimeDir: long, temporary: long }))
   })

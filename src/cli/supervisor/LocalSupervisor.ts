@@ -1,5 +1,5 @@
 /**
- * A supervisor for the time of one command. Only the servers it is about are started.
+ * Implements `SupervisorHandle` with a supervisor that runs as long as the command and starts only the servers it needs.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,7 +14,7 @@ import type { InvalidConfig } from "../../domain/Errors.js"
 import type * as ServerConfig from "../../domain/server/ServerConfig.js"
 import { allowsLogin, decode } from "../../domain/server/ServerConfig.js"
 import * as McpSupervisor from "../../McpSupervisor.js"
-import { waitingFor } from "./shutdownNotice.js"
+import { noteRunningServers } from "./shutdownNotice.js"
 import * as FirstOutcomes from "./firstOutcomes.js"
 import type { Login, SupervisorHandle } from "./SupervisorHandle.js"
 import { hostOf } from "./commandHost.js"
@@ -23,7 +23,7 @@ import { problemLines } from "../show/showConfig.js"
 import type { Shared } from "../words/spec.js"
 
 export interface Options {
-  /** Which servers are started: all, unless it says which. The others are there, but switched off. */
+  /** Which servers are started. The others are disabled. Defaults to all. */
   readonly only?: ((name: string) => boolean) | undefined
 }
 
@@ -41,12 +41,12 @@ export const make = (
     const servers =
       only === undefined
         ? desired.servers
-        : Object.fromEntries(entries.map(([name, entry]) => [name, only(name) ? entry : switchedOff(entry)]))
+        : Object.fromEntries(entries.map(([name, entry]) => [name, only(name) ? entry : disable(entry)]))
     const options = { ...desired, servers, roots: [host.cwd], stateDir: host.stateDir }
     const context = yield* Layer.build(McpSupervisor.layerNode(options))
     const supervisor = Context.get(context, McpSupervisor.McpSupervisor)
     const auth = Context.get(context, McpAuth)
-    yield* waitingFor(supervisor.changes)
+    yield* noteRunningServers(supervisor.changes)
 
     const outcomes = FirstOutcomes.make(supervisor, note)
     const all = yield* Effect.cached(outcomes.all)
@@ -85,20 +85,20 @@ export const make = (
       startLogin: auth.startLogin,
       finishLogin: auth.finishLogin,
       logout: auth.logout,
-      logs: (name, follow) => (follow ? supervisor.logs(name) : untilQuiet(settled(name), supervisor.logs(name))),
+      logs: (name, follow) => (follow ? supervisor.logs(name) : untilSettled(settled(name), supervisor.logs(name))),
       events: ({ follow, replay }) => {
         const events = replay ? supervisor.eventsFrom(1) : supervisor.events
-        return follow ? events : untilQuiet(all, events)
+        return follow ? events : untilSettled(all, events)
       }
     }
     return handle
   })
 
-/** What is there once all is settled. */
-const untilQuiet = <A, E>(settled: Effect.Effect<unknown>, stream: Stream.Stream<A, E>): Stream.Stream<A, E> =>
+/** Ends the stream shortly after the servers have settled, when all stored values were read. */
+const untilSettled = <A, E>(settled: Effect.Effect<unknown>, stream: Stream.Stream<A, E>): Stream.Stream<A, E> =>
   Stream.unwrap(Effect.as(settled, Stream.interruptAfter(stream, "50 millis")))
 
-const switchedOff = (entry: ServerConfig.Input): ServerConfig.Input => ({ ...entry, enabled: false })
+const disable = (entry: ServerConfig.Input): ServerConfig.Input => ({ ...entry, enabled: false })
 
 const isLoginable = (name: string, entry: ServerConfig.Input): boolean =>
   Either.match(decode(name, entry), {

@@ -1,5 +1,5 @@
 /**
- * The supervisor that runs in the background, through its control API.
+ * Implements `SupervisorHandle` with the control API of the running supervisor.
  */
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -18,14 +18,14 @@ import { CommandFailed } from "../failure.js"
 import type { hostOf } from "./commandHost.js"
 import type { HandleFailure, SupervisorHandle } from "./SupervisorHandle.js"
 
-/** Whoever is well answers in a small part of it, also with much to do. */
-const patience = Duration.seconds(5)
+/** How long a supervisor may take to respond to a health request. Under load, it responds in a fraction of this. */
+const healthTimeout = Duration.seconds(5)
 
 /**
- * A client of a supervisor that answers. That is found out with a question that has an answer at once: what is asked afterwards
- * may take as long as it takes.
+ * Connects to a supervisor after checking that it responds. Later requests have no time limit, so a suspended supervisor has to
+ * be detected here.
  */
-export const reached = (
+export const connectChecked = (
   daemon: Daemon,
   host: ReturnType<typeof hostOf>
 ): Effect.Effect<Client, HandleFailure, Scope.Scope> =>
@@ -33,51 +33,53 @@ export const reached = (
     client.system
       .health({})
       .pipe(
-        Effect.mapError(understood(daemon)),
-        Effect.timeoutFail({ duration: patience, onTimeout: () => silent(daemon) })
+        Effect.mapError(explain(daemon)),
+        Effect.timeoutFail({ duration: healthTimeout, onTimeout: () => unresponsive(daemon) })
       )
   )
 
-/** Within this, whoever has stopped to answer has said goodbye. */
-const farewell = Duration.seconds(1)
+/** How long to wait for the end of the event stream after a request failed: a supervisor that shuts down ends its streams. */
+const streamEndTimeout = Duration.seconds(1)
 
 export const make = (
   daemon: Daemon,
   host: ReturnType<typeof hostOf>
 ): Effect.Effect<SupervisorHandle, HandleFailure, Scope.Scope> =>
-  Effect.map(reached(daemon, host), (client): SupervisorHandle => {
+  Effect.map(connectChecked(daemon, host), (client): SupervisorHandle => {
     const path = (name: string) => ({ path: { name } })
-    /** Asks for something of one server, unless none can have that name and the address would be another's. */
-    const of = <A, E extends object>(name: string, ask: (where: ReturnType<typeof path>) => Effect.Effect<A, E>) =>
-      ServerName.isStep(name) ? Effect.fail(new ServerNotFound({ server: name })) : told(ask(path(name)))
+    /** Sends a request for one server. Rejects `.` and `..`, which no server can have as name and which would change the URL. */
+    const of = <A, E extends object>(name: string, send: (where: ReturnType<typeof path>) => Effect.Effect<A, E>) =>
+      ServerName.isStep(name) ? Effect.fail(new ServerNotFound({ server: name })) : explained(send(path(name)))
     const all = { urlParams: {} }
 
-    const told = <A, E extends object, R>(effect: Effect.Effect<A, E, R>) => Effect.mapError(effect, understood(daemon))
-    const toldAll = <A, E extends object>(stream: Stream.Stream<A, E>) => Stream.mapError(stream, understood(daemon))
+    const explained = <A, E extends object, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.mapError(effect, explain(daemon))
+    const explainedStream = <A, E extends object>(stream: Stream.Stream<A, E>) =>
+      Stream.mapError(stream, explain(daemon))
 
-    const servers = told(client.servers.list({}))
+    const servers = explained(client.servers.list({}))
 
-    /** The servers at the beginning, then with each event. None is missed in between. */
+    /** The servers now, then after each event. Events between the two are not missed. */
     const changes = Stream.unwrap(
       Effect.gen(function* () {
-        const { epoch, latest } = yield* told(position(client))
+        const { epoch, latest } = yield* explained(position(client))
         const ended = yield* Deferred.make<void>()
-        const occasions = client.events(`${epoch}-${latest}`).pipe(
+        const triggers = client.events(`${epoch}-${latest}`).pipe(
           Stream.onEnd(Deferred.succeed(ended, undefined)),
           Stream.filter((message) => message._tag !== "Event" || message.event.type !== "CallSettled"),
-          // however much happens, it is looked at now and then, and once more after the last of it
+          // many events cause one request per interval, and one after the last event
           Stream.buffer({ capacity: 1, strategy: "sliding" }),
           Stream.mapEffect(() => Effect.sleep(Duration.millis(50)))
         )
-        // who ends in order ends the events as well; there is nobody to be asked any more
-        const shown = Effect.catchAll(Effect.asSome(servers), (failure) =>
+        // a supervisor that shuts down ends the event stream: then a failed request is the end, not an error
+        const snapshots = Effect.catchAll(Effect.asSome(servers), (failure) =>
           Deferred.await(ended).pipe(
             Effect.as(Option.none()),
-            Effect.timeoutFail({ duration: farewell, onTimeout: () => failure })
+            Effect.timeoutFail({ duration: streamEndTimeout, onTimeout: () => failure })
           )
         )
-        return Stream.concat(Stream.void, toldAll(occasions)).pipe(
-          Stream.mapEffect(() => shown),
+        return Stream.concat(Stream.void, explainedStream(triggers)).pipe(
+          Stream.mapEffect(() => snapshots),
           Stream.takeWhile(Option.isSome),
           Stream.map(({ value }) => value)
         )
@@ -85,7 +87,7 @@ export const make = (
     )
 
     const events: SupervisorHandle["events"] = ({ follow, replay }) =>
-      toldAll(
+      explainedStream(
         replay
           ? Stream.unwrap(
               Effect.map(position(client), ({ epoch, latest }) => replayed(client, epoch, follow ? undefined : latest))
@@ -99,7 +101,7 @@ export const make = (
       servers,
       server: (name) => of(name, client.servers.get),
       changes,
-      catalog: told(
+      catalog: explained(
         Effect.all(
           {
             tools: client.catalog.tools(all),
@@ -111,25 +113,25 @@ export const make = (
         )
       ),
       call: ({ name, server }, args, onProgress) =>
-        told(
+        explained(
           Effect.mapError(client.call(name, { server, arguments: { ...args } }, onProgress), (error) =>
-            isLost(error) ? lostCall(daemon) : error
+            isResponseLost(error) ? lostCall(daemon) : error
           )
         ),
-      read: (server, uri) => told(client.catalog.read({ payload: { server, uri } })),
+      read: (server, uri) => explained(client.catalog.read({ payload: { server, uri } })),
       prompt: (server, name, args) =>
-        told(client.catalog.prompt({ payload: { server, name, arguments: { ...args } } })),
+        explained(client.catalog.prompt({ payload: { server, name, arguments: { ...args } } })),
       connect: (name) => of(name, client.mcp.connect),
       restart: (name) => of(name, client.mcp.restart),
       disconnect: (name) => of(name, client.mcp.disconnect),
-      reload: told(client.config.reload({})),
-      logins: told(client.auth.list({})),
+      reload: explained(client.config.reload({})),
+      logins: explained(client.auth.list({})),
       startLogin: (name) => of(name, client.auth.start),
       finishLogin: (name, url) => of(name, (where) => client.auth.finish({ ...where, payload: { url } })),
       logout: (name) => of(name, client.auth.forget),
       logs: (name, follow) =>
         follow && !ServerName.isStep(name)
-          ? toldAll(client.logs(name))
+          ? explainedStream(client.logs(name))
           : Stream.fromIterableEffect(of(name, client.servers.logs)),
       events
     }
@@ -137,7 +139,7 @@ export const make = (
 
 type Client = ControlClient.ControlClient
 
-/** An id of nobody is answered with where the supervisor is. */
+/** The current epoch and number of the newest event: the supervisor responds with them to an unknown event id. */
 const position = (client: Client) =>
   client.events("0-0").pipe(
     Stream.runHead,
@@ -163,10 +165,10 @@ const eventOf = (message: ControlClient.EventMessage): Option.Option<ServerEvent
   return Option.some({ seq: to, at, type: "Skipped", from, to })
 }
 
-/** Whether a request may have arrived though no answer came that can be read. */
-export const isLost = (error: object): boolean => {
+/** Whether the request may have been executed although no valid response arrived. */
+export const isResponseLost = (error: object): boolean => {
   const { _tag: tag, cause, reason } = error as Readonly<Record<string, unknown>>
-  if (tag === "ResponseError" || tag === "UnknownAnswer" || tag === "CutOff") return true
+  if (tag === "ResponseError" || tag === "InvalidResponse" || tag === "StreamCut") return true
   if (tag !== "RequestError" || reason !== "Transport") return false
   const code = Predicate.hasProperty(cause, "code") ? cause.code : undefined
   return code !== "ECONNREFUSED" && code !== "ENOENT"
@@ -174,27 +176,27 @@ export const isLost = (error: object): boolean => {
 
 const lostCall = ({ pid }: Daemon): HandleFailure => ({
   _tag: "OutcomeUnknown",
-  message: `the supervisor (process ${pid}) gave no answer that can be read, the call may have been executed; check before you repeat it`
+  message: `the supervisor (process ${pid}) sent no valid response; the call may have been executed; check before you repeat it`
 })
 
 const startAgain = "start it again: mcp-supervisor stop; mcp-supervisor start"
 
-const noAnswer = ({ address, pid, socket }: Daemon): string =>
+const notResponding = ({ address, pid, socket }: Daemon): string =>
   `the supervisor (process ${pid}) does not answer at ${socket ?? address}`
 
-const silent = (daemon: Daemon) =>
+const unresponsive = (daemon: Daemon) =>
   new CommandFailed({
-    message: `${noAnswer(daemon)}; if it is suspended, wake it: kill -CONT ${daemon.pid}; else ${startAgain}`
+    message: `${notResponding(daemon)}; if it is suspended, resume it: kill -CONT ${daemon.pid}; otherwise ${startAgain}`
   })
 
-/** What the connection says, in words that say what to do. */
-const understood =
+/** Turns an error of the client into one whose message says what to do. */
+const explain =
   (daemon: Daemon) =>
   (error: object): HandleFailure => {
     const { _tag: tag, message } = error as { readonly _tag?: unknown; readonly message?: unknown }
     if (error instanceof ServerNotFound) return error
     if (tag === "RequestError" || tag === "ResponseError") {
-      return new CommandFailed({ message: `${noAnswer(daemon)}; ${startAgain}` })
+      return new CommandFailed({ message: `${notResponding(daemon)}; ${startAgain}` })
     }
     if (tag === "Unauthorized") {
       return new CommandFailed({
@@ -203,13 +205,15 @@ const understood =
     }
     if (error instanceof PayloadTooLarge) {
       return new CommandFailed({
-        message: `a running supervisor takes at most ${error.limit} bytes at once; --standalone has no such limit`
+        message: `a running supervisor accepts at most ${error.limit} bytes; --standalone has no such limit`
       })
     }
     if (tag === "ParseError" || tag === "HttpApiDecodeError") {
-      return new CommandFailed({ message: `what answers at ${daemon.address} is no supervisor of this version` })
+      return new CommandFailed({
+        message: `the response from ${daemon.address} is not of a supervisor of this version`
+      })
     }
     return Predicate.isString(tag) && Predicate.isString(message)
       ? { _tag: tag, message }
-      : new CommandFailed({ message: "the supervisor gave no answer" })
+      : new CommandFailed({ message: "the supervisor sent no valid response" })
   }

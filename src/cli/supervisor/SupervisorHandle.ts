@@ -1,5 +1,5 @@
 /**
- * A supervisor within reach: the one that runs in the background, or one of our own for the time of a command.
+ * The interface through which commands use a supervisor, either the running one or one of their own.
  */
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
@@ -11,13 +11,13 @@ import type { ServerSnapshot } from "../../domain/server/ServerSnapshot.js"
 import type { ServerStatus } from "../../domain/server/ServerStatus.js"
 import type { LoginStatus } from "../../auth/McpAuth.js"
 
-/** Every error of ours has a tag and a sentence that says what to do next. */
+/** An error with a tag for programs and a message that says what to do next. */
 export interface HandleFailure {
   readonly _tag: string
   readonly message: string
 }
 
-export type Do<A> = Effect.Effect<A, HandleFailure>
+export type HandleEffect<A> = Effect.Effect<A, HandleFailure>
 
 export interface Login {
   readonly server: string
@@ -25,7 +25,7 @@ export interface Login {
   readonly status: ServerStatus
 }
 
-/** A tool by its public name, or by its server and the name that one knows. */
+/** A tool by its public name, or by its server and the server's own name for it. */
 export interface ToolRef {
   readonly name: string
   readonly server?: string | undefined
@@ -33,37 +33,37 @@ export interface ToolRef {
 
 export interface SupervisorHandle {
   readonly kind: "running" | "standalone"
-  /** Where the supervisor was started: it decides which project it works in. */
+  /** The directory in which the supervisor was started. It determines the project. */
   readonly cwd: string
-  readonly servers: Do<ReadonlyArray<ServerSnapshot>>
-  readonly server: (name: string) => Do<ServerSnapshot>
+  readonly servers: HandleEffect<ReadonlyArray<ServerSnapshot>>
+  readonly server: (name: string) => HandleEffect<ServerSnapshot>
   /** The current value first, then each change. */
   readonly changes: Stream.Stream<ReadonlyArray<ServerSnapshot>, HandleFailure>
-  readonly catalog: Do<Pick<Catalog, "tools" | "resources" | "resourceTemplates" | "prompts">>
+  readonly catalog: HandleEffect<Pick<Catalog, "tools" | "resources" | "resourceTemplates" | "prompts">>
   readonly call: (
     tool: ToolRef,
     args: Readonly<Record<string, unknown>>,
     onProgress: (progress: Protocol.Progress) => Effect.Effect<void>
-  ) => Do<Protocol.CallToolResult>
-  readonly read: (server: string, uri: string) => Do<Protocol.ReadResourceResult>
+  ) => HandleEffect<Protocol.CallToolResult>
+  readonly read: (server: string, uri: string) => HandleEffect<Protocol.ReadResourceResult>
   readonly prompt: (
     server: string,
     name: string,
     args: Readonly<Record<string, string>>
-  ) => Do<Protocol.GetPromptResult>
-  readonly connect: (name: string) => Do<ServerStatus>
-  readonly restart: (name: string) => Do<ServerStatus>
-  readonly disconnect: (name: string) => Do<void>
-  readonly reload: Do<Plan>
-  readonly logins: Do<ReadonlyArray<Login>>
-  readonly startLogin: (name: string) => Do<{ readonly authorizationUrl: string }>
-  readonly finishLogin: (name: string, callback: string) => Do<ServerStatus>
-  readonly logout: (name: string) => Do<void>
-  /** What is kept, then, if it is followed, what comes. */
+  ) => HandleEffect<Protocol.GetPromptResult>
+  readonly connect: (name: string) => HandleEffect<ServerStatus>
+  readonly restart: (name: string) => HandleEffect<ServerStatus>
+  readonly disconnect: (name: string) => HandleEffect<void>
+  readonly reload: HandleEffect<Plan>
+  readonly logins: HandleEffect<ReadonlyArray<Login>>
+  readonly startLogin: (name: string) => HandleEffect<{ readonly authorizationUrl: string }>
+  readonly finishLogin: (name: string, callback: string) => HandleEffect<ServerStatus>
+  readonly logout: (name: string) => HandleEffect<void>
+  /** The stored lines, then, with `follow`, each new one. */
   readonly logs: (name: string, follow: boolean) => Stream.Stream<Protocol.LogLine, HandleFailure>
   readonly events: (options: {
     readonly follow: boolean
-    /** What is kept, first. */
+    /** Whether the stored events come first. */
     readonly replay: boolean
   }) => Stream.Stream<ServerEvent, HandleFailure>
 }

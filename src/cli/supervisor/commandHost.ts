@@ -1,5 +1,5 @@
 /**
- * Where a command looks for its files.
+ * Resolves the directories and config files of a command from its options and the environment.
  */
 import { surroundings } from "../../config/ConfigHost.js"
 import type { Shared } from "../words/spec.js"

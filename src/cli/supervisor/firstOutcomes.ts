@@ -1,6 +1,6 @@
 /**
- * How servers turn out that a command has started. The supervisor waits for each of them once; a command waits for all of them
- * together for ten seconds at most, and says which are late.
+ * Waits for the first outcome of the servers that a command has started. Waiting for all servers takes at most ten seconds;
+ * the command then names those that are still connecting.
  */
 import * as Effect from "effect/Effect"
 import type { ServerNotFound } from "../../domain/Errors.js"
@@ -12,14 +12,13 @@ import { nameList } from "../words/nameList.js"
 export interface FirstOutcomes {
   /** One server, as soon as it has settled. */
   readonly one: (name: string) => Effect.Effect<ServerSnapshot, ServerNotFound>
-  /** All servers, to be shown. What has not settled after ten seconds is given as it is, and said to be so. */
+  /** All servers, to be shown. A server that has not settled after ten seconds is returned as `connecting`, with a note. */
   readonly all: Effect.Effect<ReadonlyArray<ServerSnapshot>>
-  /** All servers, to find a tool by its public name: of a server that is late no tool is known. */
+  /** Waits for all servers, to find a tool by its public name. The tools of a server that has not settled are unknown. */
   readonly tools: Effect.Effect<void>
 }
 
-/** Seconds a command waits for all servers together. */
-const patience = 10
+const timeoutSeconds = 10
 
 export const make = (
   supervisor: Pick<Shape, "awaitOutcomes" | "server">,
@@ -27,11 +26,11 @@ export const make = (
 ): FirstOutcomes => {
   const all = (hint: string) =>
     Effect.gen(function* () {
-      const outcomes = yield* supervisor.awaitOutcomes({ timeout: `${patience} seconds` })
+      const outcomes = yield* supervisor.awaitOutcomes({ timeout: `${timeoutSeconds} seconds` })
       const late = outcomes.filter(({ status }) => !isSettled(status)).map(({ name }) => name)
       if (late.length > 0) {
         const verb = late.length === 1 ? "is" : "are"
-        yield* note(`${nameList(late)} ${verb} still connecting after ${patience} s; ${hint}`)
+        yield* note(`${nameList(late)} ${verb} still connecting after ${timeoutSeconds} s; ${hint}`)
       }
       return outcomes
     })
@@ -41,7 +40,7 @@ export const make = (
       Effect.flatMap(supervisor.awaitOutcomes({ servers: [name] }), ([outcome]) =>
         outcome === undefined ? supervisor.server(name) : Effect.succeed(outcome)
       ),
-    all: all("this shows what there is"),
+    all: all("the list shows their current status"),
     tools: Effect.asVoid(all("to wait for a server, call its tool as SERVER/TOOL"))
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Which servers are still there while everything ends.
+ * Names the servers whose processes still run while the program shuts down.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -8,12 +8,12 @@ import type { ServerSnapshot } from "../../domain/server/ServerSnapshot.js"
 import { exists } from "../../system/processIdentity.js"
 import { whileEnding } from "../signals.js"
 
-/** Has a signal say for which of these servers it waits. */
-export const waitingFor = (
+/** After a signal, the program names those of these servers for which it still waits. */
+export const noteRunningServers = (
   changes: Stream.Stream<ReadonlyArray<ServerSnapshot>>
 ): Effect.Effect<void, never, Scope.Scope> => {
   let latest: ReadonlyArray<ServerSnapshot> = []
-  whileEnding(() => stillThere(latest, childCount()))
+  whileEnding(() => serversRunning(latest, childCount()))
   return changes.pipe(
     Stream.runForEach((all) =>
       Effect.sync(() => {
@@ -25,8 +25,11 @@ export const waitingFor = (
   )
 }
 
-/** Those whose process runs. That of one which was about to connect is not known: it counts while more run than are known. */
-export const stillThere = (all: ReadonlyArray<ServerSnapshot>, children: number): ReadonlyArray<string> => {
+/**
+ * The servers whose process runs. The process of a server that is connecting is not known yet: such a server counts as running
+ * while this program has more child processes than servers with a known process.
+ */
+export const serversRunning = (all: ReadonlyArray<ServerSnapshot>, children: number): ReadonlyArray<string> => {
   const known = all.filter(({ pid }) => pid !== undefined && exists(pid))
   const isStarting = ({ pid, status, transport }: ServerSnapshot) =>
     pid === undefined && status.status === "connecting" && transport === "stdio"

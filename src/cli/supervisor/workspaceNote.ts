@@ -1,5 +1,5 @@
 /**
- * Which directory the user's own servers run in, for a person who may expect another.
+ * Tells the user in which directory the servers of the user's own config run, if it is not the project's directory.
  */
 import * as Effect from "effect/Effect"
 import type { WorkspaceUse } from "../../config/ConfigFiles.js"
@@ -8,7 +8,7 @@ import type { SupervisorHandle } from "./SupervisorHandle.js"
 import { Screen } from "../terminal/Screen.js"
 import type { Shared } from "../words/spec.js"
 
-/** One sentence, where they do not run in the project's directory because it is not trusted. */
+/** A sentence if servers do not run in the project's directory because it is not trusted. */
 export const directoryNote = (
   { directory, isTrusted, runsIn, servers }: WorkspaceUse,
   /** Only this server. Defaults to all. */
@@ -20,7 +20,7 @@ export const directoryNote = (
   return `${shown} run${concerned.length === 1 ? "s" : ""} in ${runsIn}, because ${directory} is not trusted; to run your own servers there: mcp-supervisor trust; or set "cwd"`
 }
 
-/** Says so for the supervisor that was asked. A config that cannot be read is reported elsewhere. */
+/** Prints the note for the supervisor that the command used. An unreadable config is reported by the supervisor itself. */
 export const noteDirectory = (
   shared: Shared,
   handle: SupervisorHandle,
@@ -28,7 +28,7 @@ export const noteDirectory = (
 ): Effect.Effect<void, never, Screen> =>
   Effect.gen(function* () {
     const screen = yield* Screen
-    // a command that asks the running supervisor has no need of it before
+    // loaded here, because commands that use the running supervisor need it only for this note
     const ConfigFiles = yield* Effect.promise(() => import("../../config/ConfigFiles.js"))
     const { workspace } = yield* ConfigFiles.load({ ...hostOf(shared), cwd: handle.cwd })
     const note = directoryNote(workspace, only)

@@ -265,16 +265,16 @@ describe("steering", () => {
     writeFileSync(file, text)
   })
 
-  it("start says that it runs already; serve says who does", async () => {
+  it("start reports that a supervisor is already running; serve fails and names it", async () => {
     const again = await here.run(["start"])
     assert.strictEqual(again.code, 0)
-    assert.include(again.stderr, "running already")
+    assert.include(again.stderr, "already running")
     const serve = await here.run(["serve", "--port", "0"])
     assert.strictEqual(serve.code, 1)
     assert.match(serve.stderr, /process \d+ supervises .* already at http/)
   })
 
-  it("a supervisor for other config files is passed over, which is said", async () => {
+  it("a supervisor for other config files is not used, with a note", async () => {
     const other = here.configure({ greet: notes }, "other.json")
     const { code, stderr, stdout } = await here.run(["tools", "--config", other, "--json"], { cwd: here.directory })
     assert.strictEqual(code, 0)

@@ -138,7 +138,7 @@ describe("add", () => {
 })
 
 describe("start", () => {
-  it("several times at once finds one supervisor each time, and shows no line of its log (breaker 10)", async () => {
+  it("run several times at once finds one supervisor each time, and prints no line of its log", async () => {
     const here = await newPlace()
     here.configure({ greet, notes })
     const all = await Promise.all(Array.from({ length: 8 }, () => here.run(["start", "--port", "0"])))
@@ -149,7 +149,7 @@ describe("start", () => {
     assert.strictEqual(new Set(all.map(({ stdout }) => stdout)).size, 1)
   }, 90_000)
 
-  it("that fails shows its own reason and nothing that others have written to the log (breaker 10)", async () => {
+  it("that fails prints its own reason and nothing that other runs wrote to the log", async () => {
     const here = await newPlace()
     here.configure({ greet })
     mkdirSync(here.stateDir, { recursive: true, mode: 0o700 })

@@ -356,7 +356,7 @@ describe.runIf(hasTerminal)("on a terminal", () => {
     )
     assert.strictEqual(code, 130, stdout)
     assert.include(stdout, "Try this in a second terminal")
-    assert.match(stdout, /mcp-supervisor at http:\/\/127\.0\.0\.1:\d+, process \d+\. Ctrl-C ends it\./)
+    assert.match(stdout, /mcp-supervisor at http:\/\/127\.0\.0\.1:\d+, process \d+\. Ctrl-C stops it\./)
     assert.include(stdout, "\u001b[J")
     rmSync(here.directory, { recursive: true, force: true })
   })

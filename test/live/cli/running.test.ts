@@ -1,4 +1,4 @@
-/** Commands that talk to a running supervisor, where that could be told from one of their own; and one for other machines. */
+/** Commands with a running supervisor, and supervisors that listen beyond loopback. */
 import { readFileSync } from "node:fs"
 import { networkInterfaces } from "node:os"
 import { join } from "node:path"
@@ -12,11 +12,11 @@ const clock = server("../../../examples/servers/clock.mjs")
 
 const newPlace = places()
 
-/** Until somebody has seen it count: what is drawn takes a moment to begin. */
+/** A call that lasts long enough for its progress to be drawn. */
 const countdown = (steps: number) => ["call", "clock/countdown", JSON.stringify({ steps, intervalMs: 200 })]
 
-describe.runIf(hasTerminal)("a call that reports how far it is", () => {
-  it("shows it with a running supervisor as without one", async () => {
+describe.runIf(hasTerminal)("a call that reports progress", () => {
+  it("shows it with a running supervisor and without one", async () => {
     const here = await newPlace()
     here.configure({ clock })
     const alone = await here.onTerminal(countdown(6))
@@ -45,8 +45,8 @@ describe.runIf(hasTerminal)("a call that reports how far it is", () => {
 
 const hasIPv6 = networkInterfaces().lo?.some(({ address }) => address === "::1") ?? false
 
-describe.runIf(hasIPv6)("a supervisor on an address of IPv6", () => {
-  it("is there with brackets as without", async () => {
+describe.runIf(hasIPv6)("a supervisor on an IPv6 address", () => {
+  it("accepts the address with brackets and without", async () => {
     for (const host of ["[::1]", "::1"]) {
       const here = await newPlace()
       const serving = await here.begin(["serve", "--host", host, "--port", "0", "--json"])
@@ -58,11 +58,11 @@ describe.runIf(hasIPv6)("a supervisor on an address of IPv6", () => {
   })
 })
 
-describe("a supervisor for other machines", () => {
+describe("a supervisor that other machines can reach", () => {
   const own = "a-token-of-my-own-choice"
   const words = ["serve", "--host", "0.0.0.0", "--port", "0", "--json"]
 
-  it("pain 56: is refused without a token of the user's own, and with one that can be guessed", async () => {
+  it("does not start without a token of the user's own, or with a weak one", async () => {
     const here = await newPlace()
     for (const token of ["", "short", "with a space in between"]) {
       const { code, stderr, stdout } = await here.run(words, { env: { MCP_SUPERVISOR_TOKEN: token } })
@@ -73,7 +73,7 @@ describe("a supervisor for other machines", () => {
     }
   })
 
-  it("pain 56: is there with one, and wants exactly that, or the one that commands read", async () => {
+  it("accepts exactly that token, or the one in the state directory", async () => {
     const here = await newPlace()
     const serving = await here.begin(words, { env: { MCP_SUPERVISOR_TOKEN: own } })
     const { address } = JSON.parse(await serving.said(/^\{.*\}$/m))
@@ -86,7 +86,7 @@ describe("a supervisor for other machines", () => {
     const wrong = [undefined, "", "Bearer", own, `Bearer ${own}x`, `Bearer ${own.slice(0, -1)}`, `Basic ${own}`]
     for (const each of wrong) assert.strictEqual(await status(each), 401, each)
     assert.strictEqual(await status(`Bearer ${own}`, "evil.test"), 403)
-    // commands of the same user have no such variable, and need none
+    // commands of the same user do not need the variable
     const made = readFileSync(join(here.stateDir, "control-token"), "utf8").trim()
     assert.notStrictEqual(made, own)
     assert.strictEqual(await status(`Bearer ${made}`), 200)
@@ -97,8 +97,8 @@ describe("a supervisor for other machines", () => {
   })
 })
 
-describe("whoever watches", () => {
-  it("sees what happens while it happens, however much that is", async () => {
+describe("status --watch", () => {
+  it("shows changes during a continuous series of changes", async () => {
     const here = await newPlace()
     here.configure({ clock: { ...clock, lazy: true } })
     const started = await here.run(["start", "--port", "0", "--json"])
@@ -108,7 +108,7 @@ describe("whoever watches", () => {
     await watch.said('"idle"')
     const seen: Array<unknown> = []
     watch.child.stdout.on("data", (text) => seen.push(text))
-    // without a pause, until several were seen: what waits for a quiet moment never sees one
+    // without a pause, until several changes were shown
     while (seen.length < 5) {
       for (const path of ["/mcp/clock/disable", "/mcp/clock/enable"]) {
         await Effect.runPromise(

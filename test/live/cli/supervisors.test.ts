@@ -1,4 +1,4 @@
-/** Supervisors that are started, stopped and killed by the program, one beside the other and one after the other. */
+/** `serve`, `start` and `stop`: supervisors that are started, stopped and killed. */
 import { spawn } from "node:child_process"
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -10,13 +10,13 @@ import { greet, notes, type Place, places } from "../support/cli.js"
 
 const newPlace = places()
 
-/** Ends neither with its input nor when it is asked to, and never says a word of what it should. */
+/** A server that ignores the end of its input and SIGTERM, and never responds. */
 const stubborn = {
   command: process.execPath,
   args: ["-e", "process.on('SIGTERM', () => {}); console.error(process.pid); setTimeout(() => {}, 60_000)"]
 }
 
-/** Whether it runs: what is dead and waits to be buried does not. */
+/** Whether the process runs. A zombie does not. */
 const isAlive = (pid: number): boolean => {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
@@ -26,7 +26,7 @@ const isAlive = (pid: number): boolean => {
 }
 
 describe("supervisors", () => {
-  it("that follow each other: a killed one blocks nobody, a taken port is named, another project has its own", async () => {
+  it("run side by side with own state directories, name a used port, and can be replaced after a kill", async () => {
     const [here, there] = [await newPlace(), await newPlace()]
     here.configure({ greet, notes })
     there.configure({ notes })
@@ -42,7 +42,7 @@ describe("supervisors", () => {
     const taken = await there.run(["serve", "--port", port])
     assert.strictEqual(taken.code, 1)
     assert.include(taken.stderr, port)
-    // two of them, each with a state directory of its own
+    // two supervisors, each with its own state directory
     const second = await there.run(["start", "--port", "0", "--json"])
     assert.strictEqual(second.code, 0, second.stderr)
     assert.deepStrictEqual(Object.keys(JSON.parse((await there.run(["list", "--json"])).stdout)), ["notes"])
@@ -50,7 +50,7 @@ describe("supervisors", () => {
     const call = await here.begin(["call", "notes/slow", '{"ms":60000}'])
     await vi.waitFor(async () => assert.include((await here.run(["logs", "notes"])).stdout, "taking my time"), 10_000)
     assert.strictEqual((await there.run(["stop"])).stdout, `stopped process ${JSON.parse(second.stdout).pid}\n`)
-    // no chance to clean up: lock, daemon.json and a child are left
+    // the supervisor cannot clean up: lock, daemon.json and a child process remain
     process.kill(pid, "SIGKILL")
     await serve.ended
     const lost = await call.ended
@@ -63,7 +63,7 @@ describe("supervisors", () => {
     assert.throws(() => readFileSync(join(here.stateDir, "daemon.json")))
   })
 
-  it("end in order with a signal, and say what they wait for; at once with the second", async () => {
+  it("shut down in order after a signal and name the servers they wait for; a second signal kills at once", async () => {
     const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
     const ends = Object.entries(codes).map(async ([signal, code]) => {
       const here = await newPlace()
@@ -82,8 +82,8 @@ describe("supervisors", () => {
   })
 })
 
-describe.concurrent("a command with servers of its own", () => {
-  it("ends in order with a signal, and says what it waits for", async () => {
+describe.concurrent("a command that runs its own servers", () => {
+  it("shuts down in order after a signal, and names the servers it waits for", async () => {
     const here = await newPlace()
     here.configure({ stubborn, greet })
     const logs = await here.begin(["logs", "stubborn", "-f"])
@@ -96,7 +96,7 @@ describe.concurrent("a command with servers of its own", () => {
 })
 
 describe.concurrent("start", () => {
-  it("several times at once is one supervisor, and all say where it is", async () => {
+  it("run several times at once starts one supervisor, and every run prints its address", async () => {
     const here = await newPlace()
     here.configure({ greet })
     const all = await Promise.all(Array.from({ length: 4 }, () => here.run(["start", "--port", "0", "--json"])))
@@ -111,7 +111,7 @@ describe.concurrent("start", () => {
     assert.strictEqual((await here.run(["stop"])).stdout, `stopped process ${pid}\n`)
   })
 
-  it("has 200 servers, of which every second is broken, listed in no time", async () => {
+  it("starts a supervisor with 200 servers, half of them invalid, that lists all of them", async () => {
     const here = await newPlace()
     const servers = Array.from({ length: 200 }, (_, index) => [
       `server-${index}`,
@@ -128,8 +128,8 @@ describe.concurrent("start", () => {
   })
 })
 
-describe.concurrent("a supervisor of another kind", () => {
-  it("is not talked to: a later API is refused by every command, and --standalone goes past it", async () => {
+describe.concurrent("a supervisor with another API revision", () => {
+  it("is rejected by every command, and not used with --standalone", async () => {
     const here = await newPlace()
     here.configure({ greet })
     assert.strictEqual((await here.run(["start", "--port", "0"])).code, 0)
@@ -150,7 +150,7 @@ describe.concurrent("a supervisor of another kind", () => {
       assert.strictEqual(stdout, "")
       assert.match(
         stderr,
-        /the running supervisor \(process \d+\) is of release 9\.8\.7, which this one cannot talk to/
+        /the running supervisor \(process \d+\) has release 9\.8\.7, whose control API this release does not support/
       )
     }
     const alone = await here.run(["call", "greet/greet", '{"name":"Ada"}', "--standalone"])
@@ -161,7 +161,7 @@ describe.concurrent("a supervisor of another kind", () => {
 })
 
 describe("stop", () => {
-  /** A process of ours, as if it supervised there. */
+  /** A process that pretends to supervise the directory. */
   const pretender = async (here: Place) => {
     const child = spawn("sleep", ["60"])
     const { startedAt: _, ...self } = await Effect.runPromise(ProcessIdentity.self)
@@ -181,7 +181,7 @@ describe("stop", () => {
     startedAt: 0
   })
 
-  it("signals nobody of another machine", async () => {
+  it("does not signal a process of another machine", async () => {
     const here = await newPlace()
     const { child, identity } = await pretender(here)
     const elsewhere = { ...identity, boot: "another", machine: "the-other-one" }
@@ -195,7 +195,7 @@ describe("stop", () => {
     here.remove()
   })
 
-  it("knows nothing of what a later release has left", async () => {
+  it("fails if a later release wrote daemon.json", async () => {
     const here = await newPlace()
     mkdirSync(here.stateDir, { recursive: true })
     writeFileSync(join(here.stateDir, "daemon.json"), '{ "version": 2 }')
@@ -205,7 +205,7 @@ describe("stop", () => {
     here.remove()
   })
 
-  it("does not know where it may not look", async () => {
+  it("fails if the state directory cannot be read", async () => {
     const here = await newPlace()
     const file = join(here.directory, "file")
     writeFileSync(file, "")
@@ -216,7 +216,7 @@ describe("stop", () => {
     assert.notInclude(stderr, "no supervisor is running")
   })
 
-  it("lets servers end in order, however often it is asked for", async () => {
+  it("lets servers end in order, however often it is run", async () => {
     const here = await newPlace()
     const file = join(here.directory, "ended")
     const end = `setTimeout(() => { require("fs").appendFileSync(${JSON.stringify(file)}, "done "); process.exit() }, 1000)`
@@ -235,7 +235,7 @@ describe("stop", () => {
     assert.strictEqual(readFileSync(file, "utf8"), "done ")
   })
 
-  it("is waited for by start; everybody else goes without the one that ends", async () => {
+  it("makes start wait for the end; other commands do not use a supervisor that is shutting down", async () => {
     const here = await newPlace()
     here.configure({ greet })
     const { child, identity } = await pretender(here)
@@ -244,7 +244,7 @@ describe("stop", () => {
     const start = here.run(["start", "--port", "0", "--json"])
     const call = await here.run(["call", "greet/greet", '{"name":"Ada"}'])
     assert.strictEqual(call.stdout, "Hello, Ada!\n")
-    assert.include(call.stderr, `the supervisor (process ${pid}) is about to end; this command runs its own`)
+    assert.include(call.stderr, `the supervisor (process ${pid}) is shutting down; this command runs its own`)
     const connect = await here.run(["connect", "greet"])
     assert.strictEqual(connect.code, 1)
     assert.include(connect.stderr, "mcp-supervisor start")
@@ -255,7 +255,7 @@ describe("stop", () => {
     assert.match((await here.run(["stop"])).stdout, /^stopped/)
   })
 
-  it("ends what a supervisor has left that was killed, also one that was about to end", async () => {
+  it("ends the servers of a supervisor that was killed, also while it was shutting down", async () => {
     const here = await newPlace()
     here.configure({ stubborn })
     const left = async () => {
@@ -279,7 +279,7 @@ describe("stop", () => {
     assert.isFalse(isAlive(second.child))
   })
 
-  it("is not needed for one whose directory was taken away: it ends by itself, and says why", async () => {
+  it("is not needed if the state directory is removed: the supervisor shuts down and says why", async () => {
     const here = await newPlace()
     here.configure({ greet })
     const serve = await here.begin(["serve", "--port", "0"])
@@ -287,10 +287,10 @@ describe("stop", () => {
     rmSync(here.stateDir, { recursive: true, force: true })
     const { code, stderr } = await serve.ended
     assert.strictEqual(code, 1)
-    assert.include(stderr, `${here.stateDir} was taken away`)
+    assert.include(stderr, `${here.stateDir} was removed`)
   })
 
-  it("ends one that has only begun", async () => {
+  it("ends a supervisor that is still starting", async () => {
     const here = await newPlace()
     const { child, identity } = await pretender(here)
     mkdirSync(join(here.stateDir, "daemon.lock"))
@@ -303,7 +303,7 @@ describe("stop", () => {
   })
 })
 
-/** What the stubborn server says of itself. */
+/** The process id that the stubborn server logs. */
 const pidIn = async (here: Place): Promise<number> => {
   while (true) {
     const { stdout } = await here.run(["logs", "stubborn", "--json"])

@@ -1,4 +1,4 @@
-/** A supervisor that runs, but is not as a command would like it: what is said then has to lead somewhere. */
+/** Commands whose running supervisor cannot be used: each message says what to do. */
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -9,7 +9,7 @@ const newPlace = places()
 const daemonOf = (here: Place): { readonly pid: number; readonly socket: string } =>
   JSON.parse(readFileSync(join(here.stateDir, "daemon.json"), "utf8"))
 
-/** A place with a supervisor in the background. */
+/** A directory with a running supervisor. */
 const supervised = async (servers: Readonly<Record<string, unknown>> = { greet }): Promise<Place> => {
   const here = await newPlace()
   here.configure(servers)
@@ -19,7 +19,7 @@ const supervised = async (servers: Readonly<Record<string, unknown>> = { greet }
 }
 
 describe.concurrent("a supervisor", () => {
-  it("that is suspended is waited for no longer than a moment, and is not called running", async () => {
+  it("that is suspended makes commands fail after a moment, with the command that resumes it", async () => {
     const here = await supervised()
     const { pid } = daemonOf(here)
     process.kill(pid, "SIGSTOP")
@@ -39,7 +39,7 @@ describe.concurrent("a supervisor", () => {
     assert.strictEqual((await here.run(["stop"])).stdout, `stopped process ${pid}\n`)
   })
 
-  it("that serves other files is no reason to start another one in the same place", async () => {
+  it("that serves other config files is named, with the commands that help", async () => {
     const here = await supervised()
     const other = here.configure({ greet }, "other.json")
     for (const words of [["connect", "greet"], ["reload"]]) {
@@ -52,7 +52,7 @@ describe.concurrent("a supervisor", () => {
     }
   })
 
-  it("that was started with another token has to be started again", async () => {
+  it("whose token was replaced has to be restarted", async () => {
     const here = await supervised()
     const file = join(here.stateDir, "control-token")
     const before = readFileSync(file, "utf8")
@@ -66,7 +66,7 @@ describe.concurrent("a supervisor", () => {
     assert.strictEqual((await here.run(["tools"])).code, 0)
   })
 
-  it("that ends while somebody follows it is said to have ended", async () => {
+  it("that ends while a command follows it ends the command with a note", async () => {
     const here = await supervised({ notes, more: notes })
     const ready = "ready to serve"
     const followers = [
@@ -90,7 +90,7 @@ describe.concurrent("a supervisor", () => {
     }
   })
 
-  it("that has lost its daemon.json is named by the second that would take its place", async () => {
+  it("whose daemon.json was removed is named by other commands and by a second supervisor", async () => {
     const here = await supervised()
     const file = join(here.stateDir, "daemon.json")
     const text = readFileSync(file, "utf8")
@@ -98,7 +98,7 @@ describe.concurrent("a supervisor", () => {
     rmSync(file)
     const list = await here.run(["list"])
     assert.strictEqual(list.code, 0)
-    assert.include(list.stderr, `the supervisor (process ${pid}) does not say where it is`)
+    assert.include(list.stderr, `the supervisor (process ${pid}) is still starting, or its daemon.json was removed`)
     assert.include((await here.run(["reload"])).stderr, "mcp-supervisor stop; mcp-supervisor start")
     const second = await here.run(["start", "--port", "0"])
     writeFileSync(file, text)
@@ -107,7 +107,7 @@ describe.concurrent("a supervisor", () => {
     assert.strictEqual((await here.run(["stop"])).stdout, `stopped process ${pid}\n`)
   })
 
-  it("is what some commands are for: without it there is no use for them", async () => {
+  it("is required by some commands, which reject --standalone", async () => {
     const here = await supervised()
     for (const words of [["connect", "greet"], ["restart", "greet"], ["disconnect", "greet"], ["reload"]]) {
       const { code, stderr } = await here.run([...words, "--standalone"])
@@ -116,7 +116,7 @@ describe.concurrent("a supervisor", () => {
     }
   })
 
-  it("serves the same files by whatever way they are named", async () => {
+  it("is used for the same config files under every name", async () => {
     const here = await newPlace()
     const file = here.configure({ greet }, "files/own.json")
     const [link, linked, project] = ["link", "files/linked.json", "project-link"].map((name) =>
@@ -138,7 +138,7 @@ describe.concurrent("a supervisor", () => {
       const { code, stderr } = await here.run(["reload", ...words])
       assert.strictEqual(code, 0, `${words.join(" ")}: ${stderr}`)
     }
-    // relative paths in it mean something else there
+    // relative paths in the file are resolved from another directory
     const elsewhere = join(here.directory, "elsewhere.json")
     symlinkSync(file, elsewhere)
     const other = here.configure({ greet }, "files/other.json")
@@ -149,7 +149,7 @@ describe.concurrent("a supervisor", () => {
 })
 
 describe.concurrent("names", () => {
-  it("of servers may have slashes, with a running supervisor and without", async () => {
+  it("of servers can contain slashes, with a running supervisor and without", async () => {
     const here = await supervised({ "io.test/notes": notes, io: greet })
     for (const more of [[], ["--standalone"]]) {
       const { code, stderr, stdout } = await here.run(["call", "io.test/notes/echo", '{"text":"hi"}', ...more])
@@ -159,7 +159,7 @@ describe.concurrent("names", () => {
     }
   })
 
-  it("that mean a directory are of no server", async () => {
+  it("that are . or .. are reported as unknown servers", async () => {
     const here = await supervised()
     for (const name of [".", ".."]) {
       for (const words of [["status"], ["restart"], ["disconnect"], ["logs"], ["logs", "-f"], ["logout"]]) {
@@ -172,7 +172,7 @@ describe.concurrent("names", () => {
 })
 
 describe.concurrent("arguments of a call", () => {
-  it("that are more than a running supervisor takes go without one", async () => {
+  it("that are larger than the limit of a running supervisor work with --standalone", async () => {
     const here = await supervised({ notes })
     const input = JSON.stringify({ text: "x".repeat(5 * 1024 * 1024) })
     const { code, stderr } = await here.run(["call", "notes/echo", "-"], { input })
@@ -182,7 +182,7 @@ describe.concurrent("arguments of a call", () => {
     assert.strictEqual(alone.code, 0, alone.stderr)
   })
 
-  it("that are nested too deeply are wrong, with a running supervisor and without", async () => {
+  it("that are nested too deeply are rejected, with a running supervisor and without", async () => {
     const here = await supervised({ notes })
     const nested = (levels: number) => `{"text":"x","more":${"[".repeat(levels)}${"]".repeat(levels)}}`
     for (const levels of [255, 5000, 100_000]) {

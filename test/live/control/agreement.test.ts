@@ -20,7 +20,7 @@ const names = ["one", "two", "three"] as const
 
 const server = { ...local, timeout: 200, restart: { base: 50, cap: 50, maxRestarts: "none" } } as const
 
-/** Servers that nobody moves, and that stay as they are. */
+/** Servers that no transition concerns. */
 const unmoved = {
   broken: { ...local, restart: { maxRestarts: 0, cooldown: "1 hour" } },
   stuck: { ...local, timeout: "1 hour" }
@@ -35,10 +35,10 @@ const history = fc.sample(fc.record({ name: fc.constantFrom(...names), what: fc.
   numRuns: 500
 })
 
-/** How often the program is really started. What `list --json` does is done after every transition. */
+/** The program is started after every 50 transitions; its module for `list --json` runs after every transition. */
 const startsEvery = 50
 
-/** Makes a supervisor of this process known, as the one of a directory. */
+/** Announces a supervisor in this process as that of a state directory. */
 const announce = (stateDir: string, server: { readonly address: string; readonly socket?: string | undefined }) =>
   Effect.gen(function* () {
     const { pid } = process
@@ -51,7 +51,7 @@ const announce = (stateDir: string, server: { readonly address: string; readonly
 
 describe("the library, the API and the command line", () => {
   it.scopedLive(
-    "never disagree about a server, over 500 transitions",
+    "report the same status of each server after each of 500 transitions",
     () =>
       Effect.gen(function* () {
         const open = FakeConnector.open({ tools: ["greet"] })
@@ -75,7 +75,7 @@ describe("the library, the API and the command line", () => {
         const { controls } = fake
         yield* announce(stateDir, { address: listening.address, socket })
 
-        /** Moves a server, by the library and the API in turns. */
+        /** Runs one transition, alternately through the library and the API. */
         const move = (
           index: number,
           name: string,
@@ -118,7 +118,7 @@ describe("the library, the API and the command line", () => {
             return JSON.parse(stdout)
           })
 
-        /** All of them, read until nothing happened in between. */
+        /** Reads all statuses until no server changed meanwhile, and compares them. */
         const compare = (index: number) =>
           Effect.gen(function* () {
             while (true) {
@@ -136,7 +136,7 @@ describe("the library, the API and the command line", () => {
 
         const seen = new Set<string>()
         for (const [index, { name, what }] of history.entries()) {
-          // a server that is there already, or not there at all, is an answer as well
+          // transitions that fail, because the server exists already or does not exist, count as well
           yield* Effect.exit(move(index, name, what))
           for (const { status } of yield* compare(index)) seen.add(status.status)
         }

@@ -55,9 +55,9 @@ const overview = ({ ask }: Harness) =>
     ])
   )
 
-describe.concurrent("a login by the control API", () => {
+describe.concurrent("a login through the control API", () => {
   live(
-    "is finished with what the browser brought back: { code, state, iss }",
+    "completes with the parameters of the redirect: { code, state, iss }",
     Effect.gen(function* () {
       const harness = yield* waiting()
       const { as, post, stateDir, supervisor } = harness
@@ -78,7 +78,7 @@ describe.concurrent("a login by the control API", () => {
   )
 
   live(
-    "is finished with the address the browser ended at: { url }",
+    "completes with the URL of the redirect: { url }",
     Effect.gen(function* () {
       const harness = yield* waiting({ iss: "off" })
       const { client, post } = harness
@@ -90,7 +90,7 @@ describe.concurrent("a login by the control API", () => {
   )
 
   live(
-    "is finished without iss where the server does not send one",
+    "completes without iss if the authorization server sends none",
     Effect.gen(function* () {
       const harness = yield* waiting({ iss: "off" })
       const { params } = yield* begin(harness)
@@ -101,7 +101,7 @@ describe.concurrent("a login by the control API", () => {
   )
 
   live(
-    "is none with a wrong state, a foreign issuer, or without having been begun",
+    "fails with a wrong state, a foreign issuer, or if no login was started",
     Effect.gen(function* () {
       const harness = yield* waiting()
       const { as, post } = harness
@@ -139,7 +139,7 @@ describe.concurrent("a login by the control API", () => {
   )
 
   live(
-    "is forgotten, and the server asks for one again",
+    "is deleted by DELETE, and the server requires a login again",
     Effect.gen(function* () {
       const harness = yield* waiting()
       const { ask, post, stateDir, supervisor } = harness

@@ -3,7 +3,7 @@ import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Logger, Option, Redacted, Scope, Stream } from "effect"
-import { isLost } from "../../../src/cli/supervisor/RemoteSupervisor.js"
+import { isResponseLost } from "../../../src/cli/supervisor/RemoteSupervisor.js"
 import * as ControlClient from "../../../src/control/ControlClient.js"
 import type { Progress } from "../../../src/domain/catalog/Protocol.js"
 import * as Errors from "../../../src/domain/Errors.js"
@@ -62,8 +62,8 @@ const begin = (address: string, path: string, headers: Readonly<Record<string, s
     return request
   })
 
-describe("what is asked of servers", () => {
-  it.scopedLive("is answered with 404 where a body names nobody, and says who is meant", () =>
+describe("a request to a server", () => {
+  it.scopedLive("gets 404 for an unknown server in the body, with the most similar name", () =>
     Effect.gen(function* () {
       const { ask } = yield* setup
       const asked = {
@@ -82,7 +82,7 @@ describe("what is asked of servers", () => {
     })
   )
 
-  it.scopedLive("is answered with 400 where arguments do not fit, with the places and without the values", () =>
+  it.scopedLive("gets 400 for invalid arguments, with their paths and without their values", () =>
     Effect.gen(function* () {
       const { ask, fake } = yield* setup
       const wrong = yield* ask("/tools/one_greet/call", post({ arguments: { who: ["s3cret"] } }))
@@ -98,7 +98,7 @@ describe("what is asked of servers", () => {
     })
   )
 
-  it.scopedLive("is answered with 503 by a server that failed, with its status", () =>
+  it.scopedLive("gets 503 and the status if the server failed", () =>
     Effect.gen(function* () {
       const { ask, fake, supervisor } = yield* setup
       yield* (yield* fake.controls.awaitAttempt("flaky")).crash()
@@ -119,7 +119,7 @@ describe("what is asked of servers", () => {
 })
 
 describe("the progress of a call", () => {
-  it.scopedLive("is told as it comes, and then the result", () =>
+  it.scopedLive("is streamed as it arrives, followed by the result", () =>
     Effect.gen(function* () {
       const { client, fake } = yield* setup
       const seen: Array<Progress> = []
@@ -142,7 +142,7 @@ describe("the progress of a call", () => {
     })
   )
 
-  it.scopedLive("ends with the answer there would have been, also where that is an error", () =>
+  it.scopedLive("ends with the response that a call without a stream gets, also if that is an error", () =>
     Effect.gen(function* () {
       const { ask, client } = yield* setup
       const path = "/tools/one_greet/call"
@@ -172,7 +172,7 @@ describe("the progress of a call", () => {
     })
   )
 
-  it.scopedLive("may end in an error of a later version: it is told in its words, and nothing is lost", () =>
+  it.scopedLive("can end with an error of a later version, which keeps its message", () =>
     Effect.gen(function* () {
       const said = { error: { tag: "PermissionDenied", message: "nobody may call this" } }
       const later = yield* Effect.acquireRelease(
@@ -190,11 +190,11 @@ describe("the progress of a call", () => {
       const error = yield* Effect.flip(client.call("any", {}, () => Effect.void))
       assert.deepInclude(error, { _tag: "UnknownError", tag: "PermissionDenied" })
       assert.include(error.message, "nobody may call this")
-      assert.isFalse(isLost(error))
+      assert.isFalse(isResponseLost(error))
     })
   )
 
-  it.scopedLive("and whatever else is asked of a name of dots is not asked of another", () =>
+  it.scopedLive("is not sent to another route if the name is . or .., like every other request", () =>
     Effect.gen(function* () {
       const { client, supervisor } = yield* controlled({
         supervisor: { servers: { auth: { ...local, enabled: false } } }
@@ -207,7 +207,7 @@ describe("the progress of a call", () => {
     })
   )
 
-  it.scopedLive("does not begin with arguments that are no JSON", () =>
+  it.scopedLive("is not requested if the arguments cannot be encoded as JSON", () =>
     Effect.gen(function* () {
       const { client } = yield* setup
       const error = yield* Effect.flip(client.call("one_greet", { arguments: { who: 1n } }, () => Effect.void))
@@ -215,7 +215,7 @@ describe("the progress of a call", () => {
     })
   )
 
-  it.scopedLive("is not kept for somebody who does not read it, and does not hold up the call", () =>
+  it.scopedLive("is dropped for a client that does not read, and does not delay the call", () =>
     Effect.gen(function* () {
       const { fake, server, supervisor } = yield* setup
       const request = yield* begin(server.address, "/tools/one_slow/call", { accept: "text/event-stream" })
@@ -238,7 +238,7 @@ describe("the progress of a call", () => {
     })
   )
 
-  it.scopedLive("comes to an end when the supervisor does: whoever waits is told that the outcome is unknown", () =>
+  it.scopedLive("ends when the supervisor shuts down, with the error that the outcome is unknown", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { fake, server } = yield* Scope.extend(setup, scope)
@@ -247,12 +247,12 @@ describe("the progress of a call", () => {
       yield* fake.controls.awaitCall("one")
       yield* Scope.close(scope, Exit.void)
       const error = yield* calling
-      assert.isTrue(isLost(error), error._tag)
+      assert.isTrue(isResponseLost(error), error._tag)
     })
   )
 })
 
-describe("whoever hangs up during a call", () => {
+describe("a client that disconnects during a call", () => {
   for (const [how, headers] of Object.entries({ plain: {}, events: { accept: "text/event-stream" } })) {
     it.scopedLive(`cancels it: ${how}`, () =>
       Effect.gen(function* () {
@@ -265,7 +265,7 @@ describe("whoever hangs up during a call", () => {
     )
   }
 
-  it.scopedLive("cancels it: the client of TypeScript, by either way", () =>
+  it.scopedLive("cancels it: the TypeScript client, with and without progress", () =>
     Effect.gen(function* () {
       const { client, fake } = yield* setup
       const ways: ReadonlyArray<Effect.Effect<unknown, unknown>> = [

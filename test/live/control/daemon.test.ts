@@ -40,7 +40,7 @@ const running = (host: ConfigFiles.ConfigHost) =>
     return found.daemon
   })
 
-/** Nothing here reads or writes what the user has. */
+/** The tests neither read nor write the config of the user. */
 const own = mkdtempSync(join(tmpdir(), "mcp-control-"))
 beforeAll(() => {
   vi.stubEnv("XDG_CONFIG_HOME", join(own, "config"))
@@ -51,32 +51,34 @@ afterAll(() => {
   rmSync(own, { recursive: true, force: true })
 })
 
-/** A server that is switched off: nothing is started. */
+/** A disabled server: no process is started. */
 const entry = { command: "some-server", enabled: false }
 
-describe("the one supervisor of a state directory", () => {
-  it.scopedLive("pain 56: can be found, asked by a socket that is its user's alone, and is gone at its end", () =>
-    Effect.gen(function* () {
-      const host = yield* place
-      assert.deepStrictEqual(yield* Control.discover(host), { _tag: "Nobody" })
-      const scope = yield* Scope.make()
-      const { server } = yield* Scope.extend(start(host), scope)
-      const daemon = yield* running(host)
-      assert.deepInclude(daemon, { address: server.address, pid: process.pid, release: "0.1.0", api: 1, version: 1 })
-      assert.strictEqual(daemon.socket, join(host.stateDir, "control.sock"))
-      for (const file of ["control-token", "daemon.json", "control.sock"]) {
-        assert.strictEqual(statSync(join(host.stateDir, file)).mode & 0o777, 0o600, file)
-      }
-      const client = yield* Control.connect(daemon, host)
-      assert.deepStrictEqual(yield* client.system.health({}), { version: "0.1.0", api: 1 })
-      yield* Scope.close(scope, Exit.void)
-      assert.deepStrictEqual(yield* Control.discover(host), { _tag: "Nobody" })
-      const left = readdirSync(host.stateDir).filter((name) => /daemon\.json|\.sock/.test(name))
-      assert.deepStrictEqual(left, [])
-    })
+describe("the supervisor of a state directory", () => {
+  it.scopedLive(
+    "is discovered, responds on a socket that only its user can open, and leaves no file when it ends",
+    () =>
+      Effect.gen(function* () {
+        const host = yield* place
+        assert.deepStrictEqual(yield* Control.discover(host), { _tag: "None" })
+        const scope = yield* Scope.make()
+        const { server } = yield* Scope.extend(start(host), scope)
+        const daemon = yield* running(host)
+        assert.deepInclude(daemon, { address: server.address, pid: process.pid, release: "0.1.0", api: 1, version: 1 })
+        assert.strictEqual(daemon.socket, join(host.stateDir, "control.sock"))
+        for (const file of ["control-token", "daemon.json", "control.sock"]) {
+          assert.strictEqual(statSync(join(host.stateDir, file)).mode & 0o777, 0o600, file)
+        }
+        const client = yield* Control.connect(daemon, host)
+        assert.deepStrictEqual(yield* client.system.health({}), { version: "0.1.0", api: 1 })
+        yield* Scope.close(scope, Exit.void)
+        assert.deepStrictEqual(yield* Control.discover(host), { _tag: "None" })
+        const left = readdirSync(host.stateDir).filter((name) => /daemon\.json|\.sock/.test(name))
+        assert.deepStrictEqual(left, [])
+      })
   )
 
-  it.scopedLive("pain 56: keeps its token in a file that is its user's alone, and takes nothing that is none", () =>
+  it.scopedLive("stores its token in a file that only its user can read, and rejects an invalid token file", () =>
     Effect.gen(function* () {
       const host = yield* place
       yield* Effect.scoped(start(host))
@@ -84,7 +86,7 @@ describe("the one supervisor of a state directory", () => {
       const first = readFileSync(file, "utf8")
       yield* Effect.scoped(start(host))
       assert.strictEqual(readFileSync(file, "utf8"), first)
-      // what others could read is no secret any more; whoever runs goes on to accept it
+      // a token that other users could read is replaced at the next start; the running supervisor still accepts it
       chmodSync(file, 0o644)
       assert.strictEqual(Redacted.value(yield* Control.ControlToken.read(host.stateDir)), first.trim())
       assert.strictEqual(statSync(file).mode & 0o777, 0o600)
@@ -101,7 +103,7 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("pain 56: has another token after the file was deleted, and the old one opens nothing", () =>
+  it.scopedLive("creates a new token after the file was deleted, and rejects the old one", () =>
     Effect.gen(function* () {
       const host = yield* place
       yield* Effect.scoped(start(host))
@@ -117,20 +119,20 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("is alone, and a second one learns who it is", () =>
+  it.scopedLive("rejects a second supervisor, which names the first one", () =>
     Effect.gen(function* () {
       const host = yield* place
       const { server } = yield* start(host)
       const second = yield* Effect.flip(start(host))
       assert.strictEqual(second._tag, "AlreadyRunning")
       assert.include(second.message, `process ${process.pid} supervises ${host.stateDir} already at ${server.address}`)
-      // the second one has not taken anything from the first
+      // the second one changed no file of the first
       const client = yield* Control.connect(yield* running(host), host)
       assert.deepStrictEqual(yield* client.mcp.list({}), {})
     })
   )
 
-  it.scopedLive("takes over from one that was killed, with everything that one left", () =>
+  it.scopedLive("replaces a supervisor that was killed, and its leftover files", () =>
     Effect.gen(function* () {
       const host = yield* place
       const before = yield* program("./daemonHost.ts", host.stateDir, host.cwd)
@@ -142,7 +144,7 @@ describe("the one supervisor of a state directory", () => {
       yield* before.exit
       assert.isTrue(existsSync(join(host.stateDir, "control.sock")))
       assert.isTrue(existsSync(join(host.stateDir, "daemon.json")))
-      assert.deepStrictEqual(yield* Control.discover(host), { _tag: "Nobody" })
+      assert.deepStrictEqual(yield* Control.discover(host), { _tag: "None" })
       yield* start(host)
       const daemon = yield* running(host)
       assert.strictEqual(daemon.pid, process.pid)
@@ -151,7 +153,7 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("leaves the file of a later version alone", () =>
+  it.scopedLive("does not change daemon.json of a later version", () =>
     Effect.gen(function* () {
       const host = yield* place
       mkdirSync(host.stateDir)
@@ -170,7 +172,7 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("says when nothing can be kept, and when the port is taken, before anything is started", () =>
+  it.scopedLive("reports an unusable state directory and a used port before anything is started", () =>
     Effect.gen(function* () {
       const host = yield* place
       writeFileSync(join(host.cwd, "file"), "")
@@ -186,32 +188,30 @@ describe("the one supervisor of a state directory", () => {
       const refused = yield* Effect.flip(start({ ...host, port }))
       assert.deepStrictEqual([refused._tag, "code" in refused && refused.code], ["ListenFailed", "EADDRINUSE"])
       assert.strictEqual((yield* Effect.flip(start({ ...host, host: "0.0.0.0" })))._tag, "UnsafeBind")
-      assert.deepStrictEqual(yield* Control.discover(host), { _tag: "Nobody" })
+      assert.deepStrictEqual(yield* Control.discover(host), { _tag: "None" })
       yield* start(host)
     })
   )
 
-  it.scopedLive(
-    "pain 56: has its socket in another directory of its own if the directory is too deep, and no name is cut off",
-    () =>
-      Effect.gen(function* () {
-        const { cwd } = yield* place
-        const host = { cwd, stateDir: join(cwd, "d".repeat(100), "state") }
-        yield* start(host)
-        const daemon = yield* running(host)
-        assert.isAtMost(Buffer.byteLength(daemon.socket!), 103)
-        assert.isFalse(daemon.socket!.startsWith(host.stateDir))
-        assert.strictEqual(statSync(join(daemon.socket!, "..")).mode & 0o777, 0o700)
-        const client = yield* Control.connect(daemon, host)
-        assert.strictEqual((yield* client.system.health({})).api, 1)
-        assert.deepStrictEqual(
-          readdirSync(cwd).filter((name) => name !== "d".repeat(100)),
-          []
-        )
-      })
+  it.scopedLive("has its socket in another directory of its user if the path in the state directory is too long", () =>
+    Effect.gen(function* () {
+      const { cwd } = yield* place
+      const host = { cwd, stateDir: join(cwd, "d".repeat(100), "state") }
+      yield* start(host)
+      const daemon = yield* running(host)
+      assert.isAtMost(Buffer.byteLength(daemon.socket!), 103)
+      assert.isFalse(daemon.socket!.startsWith(host.stateDir))
+      assert.strictEqual(statSync(join(daemon.socket!, "..")).mode & 0o777, 0o700)
+      const client = yield* Control.connect(daemon, host)
+      assert.strictEqual((yield* client.system.health({})).api, 1)
+      assert.deepStrictEqual(
+        readdirSync(cwd).filter((name) => name !== "d".repeat(100)),
+        []
+      )
+    })
   )
 
-  it.scopedLive("is for those who would find the same config files", () =>
+  it.scopedLive("is discovered as Running by callers with the same config files only", () =>
     Effect.gen(function* () {
       const host = yield* place
       const { cwd } = host
@@ -221,7 +221,7 @@ describe("the one supervisor of a state directory", () => {
       assert.strictEqual(yield* seen({ cwd: join(cwd, "elsewhere") }), "Running")
       writeFileSync(join(cwd, "elsewhere", "mcp-supervisor.json"), "{}")
       assert.strictEqual(yield* seen({ cwd: join(cwd, "elsewhere") }), "OtherFiles")
-      // a file that came later counts for both
+      // a file that was created later counts for both
       writeFileSync(join(cwd, "mcp-supervisor.json"), "{}")
       assert.strictEqual(yield* seen({}), "Running")
       writeFileSync(join(cwd, "more.json"), "{}")
@@ -231,7 +231,7 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("reloads, explains, writes and trusts its config files", () =>
+  it.scopedLive("reloads, explains, edits and trusts its config files", () =>
     Effect.gen(function* () {
       const host = yield* place
       const file = join(host.cwd, "own.json")
@@ -271,7 +271,7 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("forgets a server of a config file only until the files are read again", () =>
+  it.scopedLive("restores a removed server of a config file with the next reload", () =>
     Effect.gen(function* () {
       const host = yield* place
       const file = join(host.cwd, "own.json")
@@ -286,7 +286,7 @@ describe("the one supervisor of a state directory", () => {
       assert.deepInclude(yield* remove, { status: "disabled", by: "command" })
       assert.deepStrictEqual(yield* names, ["two"])
       assert.strictEqual((yield* Effect.flip(remove))._tag, "ServerNotFound")
-      // the file was not touched: it says what it said before
+      // the file was not changed
       assert.include(readFileSync(file, "utf8"), '"one"')
       const again = yield* client.config.reload({})
       assert.deepStrictEqual([again.start, again.keep.filter(isOurs)], [["one"], ["two"]])
@@ -294,13 +294,13 @@ describe("the one supervisor of a state directory", () => {
       const back = yield* supervisor.server("one")
       assert.strictEqual(back.origin, "config")
       assert.deepInclude(back.status, { status: "disabled", by: "config" })
-      // another one under its name gives way
+      // an added server of the same name is replaced by the configured one
       yield* remove
       yield* client.mcp.add({ payload: { name: "one", config: entry } })
       assert.strictEqual((yield* supervisor.server("one")).origin, "dynamic")
       yield* client.config.reload({})
       assert.strictEqual((yield* supervisor.server("one")).origin, "config")
-      // one that was removed there as well stays away
+      // a server that was removed from the file as well does not return
       yield* remove
       write("two")
       assert.deepStrictEqual((yield* client.config.reload({})).start, [])
@@ -308,7 +308,7 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("forgets one that was added while it ran for good", () =>
+  it.scopedLive("does not restore a removed server that was added at run time", () =>
     Effect.gen(function* () {
       const host = yield* place
       yield* start(host)
@@ -321,7 +321,7 @@ describe("the one supervisor of a state directory", () => {
     })
   )
 
-  it.scopedLive("reloads only what is good as a whole, and says each time what is not", () =>
+  it.scopedLive("rejects a reload while a config file is invalid, each time with the reason", () =>
     Effect.gen(function* () {
       const host = yield* place
       const file = join(host.cwd, "own.json")
@@ -344,7 +344,7 @@ describe("the one supervisor of a state directory", () => {
             writeFileSync(project, whole.slice(0, -5))
             for (const _ of [1, 2]) assert.include(yield* refused, project)
             assert.deepStrictEqual(yield* names, first)
-            // what one's own files say is applied all the same
+            // changes of the user's own files are applied nevertheless
             writeFileSync(file, JSON.stringify({ mcp: { mine: entry, [`new${watch}`]: entry } }))
             assert.include(yield* refused, project)
             assert.deepStrictEqual(yield* names, [...first, `new${watch}`].sort())

@@ -33,9 +33,9 @@ const logged = () => {
   return { lines, layer: Logger.replace(Logger.defaultLogger, logger) }
 }
 
-describe("an answer that cannot be encoded", () => {
+describe("a response that cannot be encoded", () => {
   for (const [what, make] of Object.entries(unencodable)) {
-    it.scopedLive(`because of ${what} is a 500 in the shape of our errors, with a line in the log (breaker 3)`, () => {
+    it.scopedLive(`because of ${what} becomes a 500 in the error format of the API, with a log line`, () => {
       const { layer, lines } = logged()
       return Effect.gen(function* () {
         const { ask, supervisor } = yield* controlled({
@@ -102,7 +102,7 @@ describe("a long list", () => {
     })
   })
 
-  it.scopedLive("is encoded piece by piece, and the event loop turns in between", () =>
+  it.scopedLive("is encoded in pieces, between which other requests are served", () =>
     Effect.gen(function* () {
       let turn = 0
       const turns = new Set<number>()
@@ -136,7 +136,7 @@ describe("a long list", () => {
     })
   )
 
-  it.scopedLive("with an entry that cannot be encoded is a 500 in the shape of our errors", () => {
+  it.scopedLive("with an entry that cannot be encoded becomes a 500 in the error format of the API", () => {
     const { layer, lines } = logged()
     return Effect.gen(function* () {
       const { ask, supervisor } = yield* controlled(

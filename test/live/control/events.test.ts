@@ -59,7 +59,7 @@ const reachOf = (server: { readonly address: string }) =>
   })
 
 describe("the event stream", () => {
-  it.scopedLive("is taken up again after the last event that was seen", () =>
+  it.scopedLive("resumes after the last received event", () =>
     Effect.gen(function* () {
       const { client, publish, server } = yield* handmade()
       for (let count = 0; count < 5; count++) publish()
@@ -77,7 +77,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("begins now, and says where that is before the first event", () =>
+  it.scopedLive("starts with the next event, and sends its position before that", () =>
     Effect.gen(function* () {
       const { publish, server } = yield* handmade()
       publish()
@@ -101,7 +101,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("begins anew for an id of another run, or of nobody", () =>
+  it.scopedLive("is reset for an event id of another run, or an invalid one", () =>
     Effect.gen(function* () {
       const { client, publish, server } = yield* handmade()
       publish()
@@ -119,7 +119,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("says what is missing", () =>
+  it.scopedLive("reports the range of events that are no longer stored", () =>
     Effect.gen(function* () {
       const { client, publish, server } = yield* handmade({}, 10)
       for (let count = 0; count < 30; count++) publish()
@@ -129,7 +129,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("says so to commands as well, with the time at which it was found out", () =>
+  it.scopedLive("reports skipped events to commands as well, with the time of the detection", () =>
     Effect.gen(function* () {
       const { publish, server } = yield* handmade({}, 10)
       for (let count = 0; count < 12; count++) publish()
@@ -143,7 +143,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("shows that it lives while nothing happens", () =>
+  it.scopedLive("sends heartbeats while no event occurs", () =>
     Effect.gen(function* () {
       const { server } = yield* handmade({ heartbeat: "20 millis" })
       const beats = yield* Effect.async<number>((resume) => {
@@ -164,7 +164,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("reaches 200 readers at once, each event once and in order, and all end at the end", () =>
+  it.scopedLive("reaches 200 readers, each event once and in order, and ends for all of them at shutdown", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { client, publish, server } = yield* Scope.extend(handmade(), scope)
@@ -200,7 +200,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("keeps nothing for a reader who does not read, and ends with him there", () =>
+  it.scopedLive("buffers nothing for a client that does not read, and can end while that client is connected", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { client, publish, ring, server } = yield* Scope.extend(handmade({}, 100), scope)
@@ -225,7 +225,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("that ends while somebody looks at what has changed ends for him as well, and is no failure", () =>
+  it.scopedLive("that ends while a command watches changes ends the command without an error", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const { client, publish, server } = yield* Scope.extend(handmade(), scope)
@@ -247,7 +247,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("tells of a real supervisor what it tells itself", () =>
+  it.scopedLive("sends the events of a supervisor with real servers", () =>
     Effect.gen(function* () {
       const { client, server, supervisor } = yield* controlled({
         supervisor: { servers: { one: local } },
@@ -266,7 +266,7 @@ describe("the event stream", () => {
     })
   )
 
-  it.scopedLive("is refused like everything else", () =>
+  it.scopedLive("requires host, origin and token like every route", () =>
     Effect.gen(function* () {
       const { ask } = yield* handmade()
       const answer = yield* ask("/events", { headers: { authorization: undefined } })

@@ -54,8 +54,8 @@ const fibers = (ask: Ask, most: number) =>
     return yield* count
   })
 
-describe("whoever hangs up", () => {
-  it.scopedLive("in the middle of an upgrade takes nobody with him", () =>
+describe("a client that disconnects", () => {
+  it.scopedLive("during an upgrade does not affect other clients", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* controlled({})
       const upgrade = "GET /x HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
@@ -84,7 +84,7 @@ describe("whoever hangs up", () => {
   }
 
   for (const [name, request] of Object.entries(requests)) {
-    it.scopedLive(`after ${name} leaves no fiber behind`, () =>
+    it.scopedLive(`after ${name} leaves no fiber running`, () =>
       Effect.gen(function* () {
         const { ask, server } = yield* controlled({ supervisor: { servers: { one: local } } })
         yield* ask("/health")
@@ -104,10 +104,10 @@ describe("whoever hangs up", () => {
   }
 })
 
-describe("a request that is written in an odd way", () => {
+describe("an unusual request", () => {
   const close = "Connection: close\r\n"
 
-  it.scopedLive("never means another route: a semicolon is part of a name", () =>
+  it.scopedLive("does not reach another route: a semicolon is part of a name", () =>
     Effect.gen(function* () {
       const { ask, supervisor } = yield* controlled({ supervisor: { servers: { one: local } } })
       for (const [method, path] of [
@@ -125,7 +125,7 @@ describe("a request that is written in an odd way", () => {
     }).pipe(Effect.provide(quiet))
   )
 
-  it.scopedLive("is refused in the one voice of the API", () =>
+  it.scopedLive("is rejected in the error format of the API", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* controlled({})
       const head = authorised(server.address)
@@ -151,7 +151,7 @@ describe("a request that is written in an odd way", () => {
     }).pipe(Effect.provide(quiet))
   )
 
-  it.scopedLive("is told to go on with its body once it may come in, not before", () =>
+  it.scopedLive("with Expect: 100-continue is asked for its body only after it was admitted", () =>
     Effect.gen(function* () {
       const { server } = yield* controlled({})
       const expecting = "Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n"
@@ -165,7 +165,7 @@ describe("a request that is written in an odd way", () => {
     }).pipe(Effect.provide(quiet))
   )
 
-  it.scopedLive("is no HTTP, and is not heard as part of another answer", () =>
+  it.scopedLive("that is not HTTP gets no error within the response to another request", () =>
     Effect.gen(function* () {
       const { server } = yield* controlled({})
       const head = authorised(server.address)
@@ -176,7 +176,7 @@ describe("a request that is written in an odd way", () => {
     }).pipe(Effect.provide(quiet))
   )
 
-  it.scopedLive("with thousands of parameters is refused", () =>
+  it.scopedLive("with thousands of query parameters is rejected", () =>
     Effect.gen(function* () {
       const { ask } = yield* controlled({})
       const parameters = Array.from({ length: 2500 }, (_, index) => index.toString(36)).join("&")
@@ -185,7 +185,7 @@ describe("a request that is written in an odd way", () => {
     }).pipe(Effect.provide(quiet))
   )
 
-  it.scopedLive("with keys that nobody knows is not half understood", () =>
+  it.scopedLive("with unknown query parameters is rejected", () =>
     Effect.gen(function* () {
       const { ask } = yield* controlled({ supervisor: { servers: { one: local } } })
       for (const [path, body] of [

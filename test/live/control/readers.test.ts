@@ -19,49 +19,51 @@ const setup = (name = "one") =>
     return harness
   }).pipe(Effect.provide(quiet))
 
-describe("a server's lines", () => {
-  it.scopedLive("are not kept for those who do not read them, who hold up nobody and end with the supervisor", () =>
-    Effect.gen(function* () {
-      const scope = yield* Scope.make()
-      const { ask, client, fake, server } = yield* Scope.extend(setup(), scope)
-      const attempt = yield* fake.controls.awaitAttempt("one")
-      yield* Effect.forEach(Array.from({ length: 10 }), () => idler(server.address, "/servers/one/logs"), {
-        concurrency: 10
+describe("the log stream of a server", () => {
+  it.scopedLive(
+    "buffers nothing for clients that do not read, which delay no other client and end with the supervisor",
+    () =>
+      Effect.gen(function* () {
+        const scope = yield* Scope.make()
+        const { ask, client, fake, server } = yield* Scope.extend(setup(), scope)
+        const attempt = yield* fake.controls.awaitAttempt("one")
+        yield* Effect.forEach(Array.from({ length: 10 }), () => idler(server.address, "/servers/one/logs"), {
+          concurrency: 10
+        })
+        // somebody who reads hears all of it, and says so line by line
+        let heard = 0
+        let awaited = yield* Deferred.make<void>()
+        yield* Stream.runForEach(client.logs("one"), ({ text }) => {
+          heard += 1
+          return text.startsWith("last") ? Deferred.succeed(awaited, undefined) : Effect.void
+        }).pipe(Effect.fork)
+        const line = "x".repeat(4000)
+        const rounds = 20
+        const write = Effect.gen(function* () {
+          awaited = yield* Deferred.make<void>()
+          for (let count = 0; count < 499; count++) yield* attempt.log(line)
+          yield* attempt.log(`last${line}`)
+          yield* Deferred.await(awaited)
+        })
+        for (let round = 0; round < 5; round++) yield* write
+        const before = heldBytes()
+        let most = 0
+        for (let round = 5; round < rounds; round++) {
+          yield* write
+          most = Math.max(most, heldBytes() - before)
+        }
+        assert.strictEqual(heard, rounds * 500)
+        // the ten did not read 30 MB each since then
+        assert.isBelow(most, 48 * megabyte)
+        assert.strictEqual((yield* ask("/servers/one/logs")).json.length, 1000)
+        const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
+        assert.isBelow(Duration.toMillis(took), 8000)
       })
-      // somebody who reads hears all of it, and says so line by line
-      let heard = 0
-      let awaited = yield* Deferred.make<void>()
-      yield* Stream.runForEach(client.logs("one"), ({ text }) => {
-        heard += 1
-        return text.startsWith("last") ? Deferred.succeed(awaited, undefined) : Effect.void
-      }).pipe(Effect.fork)
-      const line = "x".repeat(4000)
-      const rounds = 20
-      const write = Effect.gen(function* () {
-        awaited = yield* Deferred.make<void>()
-        for (let count = 0; count < 499; count++) yield* attempt.log(line)
-        yield* attempt.log(`last${line}`)
-        yield* Deferred.await(awaited)
-      })
-      for (let round = 0; round < 5; round++) yield* write
-      const before = heldBytes()
-      let most = 0
-      for (let round = 5; round < rounds; round++) {
-        yield* write
-        most = Math.max(most, heldBytes() - before)
-      }
-      assert.strictEqual(heard, rounds * 500)
-      // the ten did not read 30 MB each since then
-      assert.isBelow(most, 48 * megabyte)
-      assert.strictEqual((yield* ask("/servers/one/logs")).json.length, 1000)
-      const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
-      assert.isBelow(Duration.toMillis(took), 8000)
-    })
   )
 })
 
 describe("the metrics", () => {
-  it.scopedLive("count calls that went well and others, of servers of any name", () =>
+  it.scopedLive("count successful and failed calls, for servers with any name", () =>
     Effect.gen(function* () {
       const name = 'of "this" \\ test'
       const { ask, client, fake, supervisor } = yield* setup(name)
@@ -99,7 +101,7 @@ describe("the metrics", () => {
 })
 
 describe("GET /openapi.json", () => {
-  it.scopedLive("is the document that the routes are made from", () =>
+  it.scopedLive("returns the document that describes all routes", () =>
     Effect.gen(function* () {
       const { ask } = yield* setup()
       const answer = yield* ask("/openapi.json")

@@ -27,8 +27,10 @@ const setup = (control = {}) =>
     return harness
   }).pipe(Effect.provide(quiet))
 
-/** One good request for each route. */
-const good: Readonly<Record<string, { readonly path?: string; readonly body?: unknown; readonly status?: number }>> = {
+/** A valid request for each route. */
+const examples: Readonly<
+  Record<string, { readonly path?: string; readonly body?: unknown; readonly status?: number }>
+> = {
   "GET /mcp": {},
   "POST /mcp": { body: { name: "two", config: local } },
   "POST /mcp/:name/connect": {},
@@ -37,7 +39,7 @@ const good: Readonly<Record<string, { readonly path?: string; readonly body?: un
   "POST /mcp/:name/enable": {},
   "POST /mcp/:name/disable": {},
   "DELETE /mcp/:name": {},
-  // no authorization server answers at a name that nobody has
+  // the host does not exist, so no authorization server responds
   "POST /mcp/:name/auth": { path: "/mcp/one/auth", status: 409 },
   "POST /mcp/:name/auth/callback": { path: "/mcp/far/auth/callback", body: { code: "c", state: "s" }, status: 409 },
   "DELETE /mcp/:name/auth": { path: "/mcp/far/auth" },
@@ -60,18 +62,18 @@ const good: Readonly<Record<string, { readonly path?: string; readonly body?: un
   "GET /openapi.json": {}
 }
 
-const requests = Object.entries(good).map(([route, { body, path, status = 200 }]) => {
+const requests = Object.entries(examples).map(([route, { body, path, status = 200 }]) => {
   const [method = "", pattern = ""] = route.split(" ")
   return { route, status, path: path ?? pattern.replace(":name", "one"), asked: { method, body } as Asked }
 })
 
 describe("every route", () => {
-  it("is asked here", () => {
+  it("has an example request in this file", () => {
     const known = routes.map(({ method, path }) => `${method} ${path}`)
-    assert.sameMembers([...Object.keys(good), "GET /events"], known)
+    assert.sameMembers([...Object.keys(examples), "GET /events"], known)
   })
 
-  it.scopedLive("pain 56: answers who has the token, and refuses everybody else before anything is done", () =>
+  it.scopedLive("responds to requests with the token, and rejects all others before anything is executed", () =>
     Effect.gen(function* () {
       const { ask, fake, server, supervisor } = yield* setup()
       const before = (yield* fake.controls.journal).length
@@ -92,7 +94,7 @@ describe("every route", () => {
         }
       }
       assert.strictEqual((yield* fake.controls.journal).length, before)
-      // those that take something away come last
+      // requests that remove something come last
       const order = (route: string) =>
         route.startsWith("DELETE /mcp/:name") ? 2 : /able|connect|restart/.test(route) ? 1 : 0
       for (const { asked, path, route, status } of [...requests].sort((a, b) => order(a.route) - order(b.route))) {
@@ -108,7 +110,7 @@ describe("every route", () => {
     })
   )
 
-  it.scopedLive("pain 56: refuses a body that is too large, no JSON, or not what it takes", () =>
+  it.scopedLive("rejects a body that is too large, not JSON, or does not match the route", () =>
     Effect.gen(function* () {
       const { ask } = yield* setup({ maxBody: 1000 })
       const taking = requests.filter(({ asked }) => asked.body !== undefined)
@@ -132,7 +134,7 @@ describe("every route", () => {
     })
   )
 
-  it.scopedLive("names what is wrong in a body, and never repeats it", () =>
+  it.scopedLive("names the invalid paths of a body, and never their values", () =>
     Effect.gen(function* () {
       const { ask } = yield* setup()
       const answer = yield* ask("/mcp", {
@@ -151,7 +153,7 @@ describe("every route", () => {
     })
   )
 
-  it.scopedLive("says 404 for an unknown server, tool or path, and 405 with Allow for another method", () =>
+  it.scopedLive("returns 404 for an unknown server, tool or path, and 405 with Allow for another method", () =>
     Effect.gen(function* () {
       const { ask } = yield* setup()
       for (const { asked, route } of requests.filter(({ route }) => route.includes(":name"))) {
@@ -172,7 +174,7 @@ describe("every route", () => {
 })
 
 describe("the control API", () => {
-  it.scopedLive("adds a server, and says so when there is one; an MCP client is sent elsewhere", () =>
+  it.scopedLive("adds a server, rejects an existing name, and refers MCP clients to the MCP endpoint", () =>
     Effect.gen(function* () {
       const { ask, client, supervisor } = yield* setup()
       const added = yield* client.mcp.add({ payload: { name: "a/b c%", config: local } })
@@ -223,7 +225,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("tells the lines that are kept, and then those that come", () =>
+  it.scopedLive("returns the stored log lines, and streams new ones after them", () =>
     Effect.gen(function* () {
       const { client, fake } = yield* setup()
       const attempt = yield* fake.controls.awaitAttempt("one")
@@ -246,7 +248,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("does not wait for somebody who writes all the time", () =>
+  it.scopedLive("returns the log of a server that writes continuously without waiting for it", () =>
     Effect.gen(function* () {
       const { ask, fake } = yield* setup()
       const attempt = yield* fake.controls.awaitAttempt("one")
@@ -261,7 +263,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("lets pages of other addresses ask that are allowed to, and tells browsers so", () =>
+  it.scopedLive("accepts pages of allowed origins, and answers their preflights", () =>
     Effect.gen(function* () {
       const origin = "https://page.test"
       const { ask } = yield* setup({ allowedOrigins: [origin] })
@@ -291,7 +293,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("reaches servers with long names, and takes no name that an address cannot hold", () =>
+  it.scopedLive("reaches servers with long names, and rejects names that a URL cannot contain", () =>
     Effect.gen(function* () {
       const { client } = yield* setup()
       const name = "n".repeat(128)
@@ -307,7 +309,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("refuses what is nested too deeply, and keys that it does not know where they would be missed", () =>
+  it.scopedLive("rejects bodies that are nested too deeply, and unknown keys", () =>
     Effect.gen(function* () {
       const { ask } = yield* setup()
       for (const deep of ["[".repeat(100_000) + "]".repeat(100_000), `{"a":${"[".repeat(300)}${"]".repeat(300)}}`]) {
@@ -327,7 +329,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("asks the config files, where there are some", () =>
+  it.scopedLive("uses the config files of the supervisor", () =>
     Effect.gen(function* () {
       const plan = { start: ["x"], stop: [], restart: [], update: [], keep: [], tools: { appear: [], vanish: [] } }
       const asked: Array<string> = []
@@ -357,7 +359,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("has added a server where another file is no use, and has not where it is not there", () =>
+  it.scopedLive("reports a persisted server as added if it runs, even if another config file is invalid", () =>
     Effect.gen(function* () {
       const service = {
         reload: Effect.fail(new Errors.InvalidConfig({ issues: [] })),
@@ -375,7 +377,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("keeps a fault of its own to itself", () =>
+  it.scopedLive("responds to a fault with 500 and without its details", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []
       const logger = Logger.make(({ annotations, cause, message }) => {
@@ -393,7 +395,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("answers what is no HTTP, and goes on", () =>
+  it.scopedLive("responds to malformed HTTP with 400, and still serves other clients", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* setup()
       const text = yield* Effect.async<string>((resume) => {
@@ -410,7 +412,7 @@ describe("the control API", () => {
     })
   )
 
-  it.scopedLive("pain 56: listens beyond loopback only with a token of the user's own, and says where it cannot", () =>
+  it.scopedLive("listens beyond loopback only with a token of the user's own, and reports a used port", () =>
     Effect.gen(function* () {
       const refusal = (control: object) =>
         Effect.map(Effect.flip(setup(control)), (error) => (error as { readonly _tag: string })._tag)

@@ -1,4 +1,4 @@
-/** Those who may not come in, and what they can do to the supervisor: nothing. */
+/** Clients that are not admitted cannot hold connections or memory of the supervisor. */
 import { connect, Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
@@ -19,14 +19,14 @@ interface Visitor {
   readonly closed: Promise<void>
 }
 
-/** Somebody who sends the head of a request, and then what he likes. */
+/** A client that sends the head of a request, and then whatever the test writes. */
 const visit = (address: string, head: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.sync((): Visitor => {
       const socket = connect(Number(new URL(address).port), "127.0.0.1")
       let text = ""
       socket.write(`${head.join("\r\n")}\r\n\r\n`)
-      // who is hung up on may hear it as an error
+      // the end of the connection can be reported as an error
       socket.on("error", () => {})
       return {
         socket,
@@ -90,9 +90,9 @@ const post = (headers: Readonly<Record<string, string>>, framing: string) => [
   framing
 ]
 
-describe.concurrent("a stranger", () => {
+describe.concurrent("a client without access", () => {
   for (const [who, [status, headers]] of Object.entries(strangers)) {
-    it.scopedLive(`pain 56: with ${who} is refused before a body that never ends, and then hung up on`, () =>
+    it.scopedLive(`with ${who} is rejected before its endless body, and then disconnected`, () =>
       Effect.gen(function* () {
         const { ask, server } = yield* setup()
         for (const [what, [framing, part]] of Object.entries(bodies)) {
@@ -108,7 +108,7 @@ describe.concurrent("a stranger", () => {
     )
   }
 
-  it.scopedLive("pain 56: is not kept for what he sends slowly, or not at all", () =>
+  it.scopedLive("is disconnected if it sends its request slowly or not at all", () =>
     Effect.gen(function* () {
       const { server } = yield* setup()
       for (const [framing] of Object.values(bodies)) {
@@ -120,8 +120,8 @@ describe.concurrent("a stranger", () => {
   )
 })
 
-describe("somebody who speaks no HTTP", () => {
-  it.scopedLive("is told so, and hung up on though he does not hang up himself", () =>
+describe("a client that does not send HTTP", () => {
+  it.scopedLive("gets 400, and is disconnected if it does not disconnect itself", () =>
     Effect.gen(function* () {
       const { server } = yield* setup()
       const port = Number(new URL(server.address).port)
@@ -138,8 +138,8 @@ describe("somebody who speaks no HTTP", () => {
   )
 })
 
-describe("somebody with the token", () => {
-  it.scopedLive("is told that a body is too large before it ends, and then hung up on", () =>
+describe("a client with the token", () => {
+  it.scopedLive("gets 413 before its large body ends, and is then disconnected", () =>
     Effect.gen(function* () {
       const { ask, server } = yield* setup({ maxBody: 100_000 })
       const [endless, terabyte] = Object.values(bodies) as [(typeof bodies)[string], (typeof bodies)[string]]
@@ -153,7 +153,7 @@ describe("somebody with the token", () => {
     })
   )
 
-  it.scopedLive("keeps his connection after a mistake whose body was read", () =>
+  it.scopedLive("keeps its connection after an invalid request whose body was read", () =>
     Effect.gen(function* () {
       const { server } = yield* setup()
       const visitor = yield* visit(server.address, post(right, "Content-Length: 1"))

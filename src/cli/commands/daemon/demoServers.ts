@@ -1,5 +1,5 @@
 /**
- * The example servers, and what to try with them.
+ * Configures the example servers, and lists commands to try with them.
  */
 import { existsSync } from "node:fs"
 import { delimiter, join } from "node:path"
@@ -9,7 +9,7 @@ import type * as ServerConfig from "../../../domain/server/ServerConfig.js"
 import { CommandFailed } from "../../failure.js"
 import type { Style } from "../../terminal/style.js"
 
-/** Built beside the program; from the source, where they are written. */
+/** Beside the built program, or in the repository when the program runs from source. */
 const directories = ["../demo/", "../../demo/", "../../examples/servers/"]
 
 export const demoServers: Effect.Effect<Readonly<Record<string, ServerConfig.Input>>, CommandFailed> = Effect.suspend(
@@ -18,7 +18,9 @@ export const demoServers: Effect.Effect<Readonly<Record<string, ServerConfig.Inp
       .map((each) => fileURLToPath(new URL(each, import.meta.url)))
       .find((each) => existsSync(join(each, "greet.mjs")))
     if (directory === undefined) {
-      return Effect.fail(new CommandFailed({ message: "the example servers are not there: npm run build makes them" }))
+      return Effect.fail(
+        new CommandFailed({ message: "the example servers are missing: build them with npm run build" })
+      )
     }
     const local = (name: string, program: string, file: string): [string, ServerConfig.Input] => [
       name,
@@ -42,7 +44,7 @@ export const demoTour = (program: string, style: Style): ReadonlyArray<string> =
     step("call a tool", `call greet_greet '{"name":"Ada"}'`),
     step("make a call that takes a while", `call clock/countdown '{"steps":3}'`),
     step("kill a server", `status greet | awk '$1 == "pid" { print $2 }' | xargs kill -9`),
-    step("and it is back", "status greet"),
+    step("see that it was restarted", "status greet"),
     step("see what happened", "events"),
     step("add one of your own", "add mine -- node server.mjs"),
     ""

@@ -6,7 +6,7 @@ import * as Stream from "effect/Stream"
 import type { ServerEvent } from "../../../domain/server/ServerEvent.js"
 import * as DaemonLock from "../../../daemon/DaemonLock.js"
 import { demoServers, demoTour } from "./demoServers.js"
-import { waitingFor } from "../../supervisor/shutdownNotice.js"
+import { noteRunningServers } from "../../supervisor/shutdownNotice.js"
 import { CommandFailed } from "../../failure.js"
 import { hostOf } from "../../supervisor/commandHost.js"
 import { programName } from "../../words/programName.js"
@@ -33,38 +33,41 @@ export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const { cwd, files, stateDir } = hostOf(input)
-    // the API and everything below it take a while to load: only those wait who serve
+    // the API and the supervisor take long to load, so only this command loads them
     const Control = yield* Effect.promise(() => import("../../../Control.js"))
     const { McpSupervisor } = yield* Effect.promise(() => import("../../../McpSupervisor.js"))
     const servers = input.demo ? yield* demoServers : undefined
-    const { MCP_SUPERVISOR_TOKEN: own = "" } = process.env
-    const token = own === "" ? undefined : Redacted.make(own)
-    // as it stands in an address
+    const { MCP_SUPERVISOR_TOKEN: ownToken = "" } = process.env
+    const token = ownToken === "" ? undefined : Redacted.make(ownToken)
+    // accepts an IPv6 address in brackets, as in a URL
     const listenOn = input.host?.replace(/^\[(.*)\]$/, "$1")
     const options = { cwd, files, stateDir, servers, port: input.port, host: listenOn, token }
     const context = yield* screen.busy("starting", Layer.build(Control.layer(options)))
     const { address, socket } = Context.get(context, Control.ControlServer.ControlServer)
     const supervisor = Context.get(context, McpSupervisor)
 
-    yield* waitingFor(supervisor.changes)
+    yield* noteRunningServers(supervisor.changes)
     if (input.json) yield* screen.out(JSON.stringify({ address, socket, pid: process.pid, stateDir }))
     else if (screen.width() === undefined) yield* screen.out(address)
     if (input.demo) yield* screen.note(demoTour(programName(), screen.noteStyle).join("\n"))
     const header = [
-      { text: `mcp-supervisor at ${address}, process ${process.pid}. Ctrl-C ends it.`, paint: screen.style.bold },
+      { text: `mcp-supervisor at ${address}, process ${process.pid}. Ctrl-C stops it.`, paint: screen.style.bold },
       { text: "" }
     ]
-    // with --json, the only data is where it is; what happens is for people
-    const isQuiet = input.json || screen.width() === undefined
+    // with --json, only the address is data; changes are printed as notes
+    const asNotes = input.json || screen.width() === undefined
     const news = newsOf(supervisor.eventsFrom(1))
-    const lost = Effect.zipRight(DaemonLock.lost(stateDir), new CommandFailed({ message: goneMessage(stateDir) }))
-    yield* Effect.raceFirst(watch(supervisor.changes, { json: false, header, asNotes: isQuiet, news }), lost)
+    const removed = Effect.zipRight(
+      DaemonLock.removed(stateDir),
+      new CommandFailed({ message: removedMessage(stateDir) })
+    )
+    yield* Effect.raceFirst(watch(supervisor.changes, { json: false, header, asNotes, news }), removed)
   }).pipe(Effect.scoped)
 
-const goneMessage = (stateDir: string): string =>
-  `${stateDir} was taken away: nobody can find this supervisor any more, so it ends; start another`
+const removedMessage = (stateDir: string): string =>
+  `${stateDir} was removed, so commands cannot find this supervisor any more: it shuts down; start another`
 
-/** What whoever edits a config file should see where the supervisor runs: that it is wrong, and that it no longer is. */
+/** Errors in config files, each rejected config, and the first valid config after a rejected one. */
 const newsOf = (events: Stream.Stream<ServerEvent>): Stream.Stream<ServerEvent> => {
   let isRejected = false
   return Stream.filter(events, (event) => {

@@ -5,17 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as InheritedRun from "../../../connection/process/inheritedRun.js"
-import * as DaemonLock from "../../../daemon/DaemonLock.js"
 import { AlreadyRunning } from "../../../daemon/Daemon.js"
-import * as DaemonFile from "../../../daemon/DaemonFile.js"
-import * as SocketPath from "../../../daemon/socketPath.js"
 import { version } from "../../../domain/internal/version.js"
-import { connect, type Daemon, discover } from "../../../daemon/discover.js"
+import { connect, type Daemon, discover, type Discovered } from "../../../daemon/discover.js"
 import { openOwnSync, UnsafePath } from "../../../system/ownership.js"
 import { codeOf, makeDirectory } from "../../../system/wholeFile.js"
 import { CommandFailed } from "../../failure.js"
 import { hostOf } from "../../supervisor/commandHost.js"
-import { reached } from "../../supervisor/RemoteSupervisor.js"
+import { connectChecked } from "../../supervisor/RemoteSupervisor.js"
 import { Screen } from "../../terminal/Screen.js"
 import * as StartReport from "./startReport.js"
 import { command, flag, type Input, text, whole } from "../../words/spec.js"
@@ -35,86 +32,84 @@ export const spec = command({
   examples: ["start", "start --port 0 --json"]
 })
 
+/** How long to wait for the new supervisor, or for one that is shutting down. */
 const readyMs = 30_000
 
-/** How long a supervisor that another `start` has begun may take: many at once take longer. */
-const fasterMs = 60_000
+/** How long to wait for a supervisor of another `start`. It is longer because many starts at once slow each other down. */
+const otherReadyMs = 60_000
 
-/** How long after it listens a supervisor may take to write `daemon.json`. */
-const announcedMs = 5_000
-
-const lookEveryMs = 50
-const maxLog = 10 * 1024 * 1024
-
-/** How the lines of each run begin in the log. */
-const begun = "started at"
+const pollIntervalMs = 50
+const maxLogBytes = 10 * 1024 * 1024
 
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const host = hostOf(input)
-    const before = yield* screen.busy("waiting for the one that ends", already(host)).pipe(
+    const state = yield* screen.busy("waiting for a supervisor that is shutting down", awaitShutdown(host)).pipe(
       Effect.timeoutFail({
         duration: readyMs,
-        onTimeout: () => new CommandFailed({ message: "another supervisor does not end; see: mcp-supervisor stop" })
+        onTimeout: () =>
+          new CommandFailed({ message: "another supervisor is still shutting down; see: mcp-supervisor stop" })
       })
     )
-    if (before !== undefined) return yield* announceAgain(input, before)
+    const existing = yield* usableDaemon(state, host)
+    if (existing !== undefined) return yield* printExisting(input, existing)
     const log = join(host.stateDir, "supervisor.log")
     yield* Effect.tryPromise({ try: () => makeDirectory(host.stateDir), catch: unusable(host.stateDir) })
     const child = yield* launch(input, host, log)
-    const daemon = yield* screen.busy("starting", ready(child, host, log)).pipe(
-      // what does not begin as it should must not go on unseen
+    const daemon = yield* screen.busy("starting", awaitReady(child, host, log)).pipe(
+      // a supervisor that did not become ready must not keep running unnoticed
       Effect.onError(() => Effect.sync(() => child.kill("SIGTERM")))
     )
     child.release()
-    if (daemon.pid !== child.pid) return yield* announceAgain(input, daemon)
+    if (daemon.pid !== child.pid) return yield* printExisting(input, daemon)
     yield* screen.note(`supervising in the background (process ${daemon.pid}), log in ${log}`)
-    return yield* announce(input, daemon)
+    return yield* printAddress(input, daemon)
   })
 
-/** Who supervises there for the same config files; fails if it is for others, or does not answer. Who ends is waited for. */
-const already = (host: ReturnType<typeof hostOf>) =>
+/** The state of the directory once no supervisor of it is shutting down. */
+const awaitShutdown = (host: ReturnType<typeof hostOf>) =>
   Effect.gen(function* () {
-    let found = yield* discover(host)
-    for (; found._tag === "Ending"; found = yield* discover(host)) yield* Effect.sleep(lookEveryMs)
-    if (found._tag === "Running") return yield* Effect.as(Effect.scoped(reached(found.daemon, host)), found.daemon)
-    if (found._tag !== "OtherFiles") return undefined
-    const { address, pid } = found.daemon
+    while (true) {
+      const state = yield* discover(host)
+      if (state._tag !== "ShuttingDown") return state
+      yield* Effect.sleep(pollIntervalMs)
+    }
+  })
+
+/** The running supervisor of the same config files. Fails if it serves other config files, or does not respond. */
+const usableDaemon = (state: Discovered, host: ReturnType<typeof hostOf>) =>
+  Effect.gen(function* () {
+    if (state._tag === "Running")
+      return yield* Effect.as(Effect.scoped(connectChecked(state.daemon, host)), state.daemon)
+    if (state._tag !== "OtherFiles") return undefined
+    const { address, pid } = state.daemon
     return yield* new AlreadyRunning({ stateDir: host.stateDir, pid, address })
   })
 
-const announceAgain = (input: Input<typeof spec>, daemon: Daemon) =>
+const printExisting = (input: Input<typeof spec>, daemon: Daemon) =>
   Effect.flatMap(Screen, (screen) =>
-    Effect.zipRight(screen.note(`it is running already (process ${daemon.pid})`), announce(input, daemon))
+    Effect.zipRight(screen.note(`a supervisor is already running (process ${daemon.pid})`), printAddress(input, daemon))
   )
 
-const announce = (input: Input<typeof spec>, daemon: Daemon) =>
+const printAddress = (input: Input<typeof spec>, daemon: Daemon) =>
   Effect.flatMap(Screen, (screen) => {
     const { address, pid, socket } = daemon
     const { stateDir } = hostOf(input)
     return input.json ? screen.out(JSON.stringify({ address, socket, pid, stateDir })) : screen.out(address)
   })
 
-const isBeginning = (stateDir: string) =>
-  Effect.gen(function* () {
-    const found = yield* DaemonFile.find(stateDir)
-    if (found._tag !== "Nobody" || (yield* DaemonLock.livingHolder(stateDir)) === undefined) return false
-    // daemon.json is written as soon as the supervisor listens: one that has listened for longer has lost it
-    return ((yield* SocketPath.age(stateDir)) ?? 0) < announcedMs
-  })
-
 interface Child {
   readonly pid: number | undefined
   readonly kill: (signal: NodeJS.Signals) => boolean
-  /** Lets this process end while the child goes on. */
+  /** Lets this process exit while the child keeps running. */
   readonly release: () => void
   readonly ended: Promise<Ended>
 }
 
 interface Ended {
   readonly code: number
-  /** Why, if that is known. */
+  /** Why it ended, if the child reported it or a signal ended it. */
   readonly reason: string | undefined
 }
 
@@ -122,15 +117,15 @@ const launch = (input: Input<typeof spec>, host: ReturnType<typeof hostOf>, log:
   Effect.try({
     try: (): Child => {
       const size = lstatSync(log, { throwIfNoEntry: false })?.size ?? 0
-      if (size > maxLog) renameSync(log, `${log}.1`)
+      if (size > maxLogBytes) renameSync(log, `${log}.1`)
       const file = openOwnSync(log, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT)
       fchmodSync(file, 0o600)
-      writeSync(file, `${begun} ${new Date().toISOString()}, release ${version}\n`)
-      const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...words(input, host)], {
+      writeSync(file, `started at ${new Date().toISOString()}, release ${version}\n`)
+      const child = spawn(process.execPath, [...process.execArgv, process.argv[1]!, ...serveWords(input, host)], {
         detached: true,
         windowsHide: true,
         cwd: host.cwd,
-        // the daemon is no part of a server that this command was run by
+        // the daemon does not belong to the server that may have run this command
         env: InheritedRun.without(process.env),
         stdio: ["ignore", file, file, "ipc"]
       })
@@ -141,11 +136,11 @@ const launch = (input: Input<typeof spec>, host: ReturnType<typeof hostOf>, log:
       })
       const ended = new Promise<Ended>((resolve) => {
         child.once("error", (error) => resolve({ code: 1, reason: error.message }))
-        // the channel is read to its end before it is closed, which may be after the end of the process
+        // the channel can deliver messages after the process has exited, until it is closed
         const closed = new Promise<void>((done) => child.once("disconnect", done))
         child.once("exit", (code, signal) =>
           closed.then(() =>
-            resolve(code === null ? { code: 1, reason: `it was ended by ${signal}` } : { code, reason })
+            resolve(code === null ? { code: 1, reason: `the supervisor was ended by ${signal}` } : { code, reason })
           )
         )
       })
@@ -163,7 +158,8 @@ const unusable = (stateDir: string) => (error: unknown) =>
     ? new CommandFailed({ message: `${error.message}; move it away` })
     : new CommandFailed({ message: `${stateDir} cannot be used: ${codeOf(error)}; choose another --state-dir` })
 
-const words = (
+/** The words of the `serve` command that the child runs. */
+const serveWords = (
   input: Input<typeof spec>,
   { cwd, files, stateDir }: ReturnType<typeof hostOf>
 ): ReadonlyArray<string> => [
@@ -178,48 +174,52 @@ const words = (
   ...(input.demo ? ["--demo"] : [])
 ]
 
-/** The supervisor that another `start` has begun: it may hold the lock and not have published its address yet. */
-const faster = (host: ReturnType<typeof hostOf>) =>
+/** The supervisor that another `start` has begun: it may hold the lock and not have written its address yet. */
+const awaitOther = (host: ReturnType<typeof hostOf>) =>
   Effect.gen(function* () {
-    for (let isOpen = true; isOpen; yield* Effect.sleep(lookEveryMs)) {
-      isOpen = yield* isBeginning(host.stateDir)
-      const found = yield* already(host)
-      if (found !== undefined) return found
+    while (true) {
+      const state = yield* awaitShutdown(host)
+      const daemon = yield* usableDaemon(state, host)
+      if (daemon !== undefined || state._tag !== "Starting") return daemon
+      yield* Effect.sleep(pollIntervalMs)
     }
-    return undefined
   })
 
-/** The supervisor once it answers, also one that another `start` has begun. Fails with the reason if there is none. */
-const ready = (child: Child, host: ReturnType<typeof hostOf>, log: string) => {
-  const look = Effect.gen(function* () {
+/**
+ * The supervisor once it responds: the child, or, if the child ends because another `start` was faster, the supervisor of that
+ * one. Fails with the reason if there is none.
+ */
+const awaitReady = (child: Child, host: ReturnType<typeof hostOf>, log: string) => {
+  const responding = Effect.gen(function* () {
     while (true) {
       const found = yield* discover(host)
       if ("daemon" in found && found.daemon.pid === child.pid) {
         const health = Effect.scoped(Effect.flatMap(connect(found.daemon, host), (client) => client.system.health({})))
         if ((yield* Effect.either(health))._tag === "Right") return found.daemon
       }
-      yield* Effect.sleep(lookEveryMs)
+      yield* Effect.sleep(pollIntervalMs)
     }
   })
   const ended = Effect.promise(() => child.ended)
   return Effect.gen(function* () {
-    const first = yield* Effect.raceFirst(look, ended).pipe(
+    const first = yield* Effect.raceFirst(responding, ended).pipe(
       Effect.timeoutFail({
         duration: readyMs,
-        onTimeout: () => new CommandFailed({ message: `it is not ready after ${readyMs / 1000} s; see ${log}` })
+        onTimeout: () =>
+          new CommandFailed({ message: `the supervisor is not ready after ${readyMs / 1000} s; see ${log}` })
       })
     )
     if (!("code" in first)) return first
-    const other = yield* faster(host).pipe(
-      // it may not answer yet
+    const other = yield* awaitOther(host).pipe(
+      // it may not respond yet
       Effect.retry({
         while: (error) => !(error instanceof AlreadyRunning),
-        schedule: Schedule.spaced(lookEveryMs)
+        schedule: Schedule.spaced(pollIntervalMs)
       }),
-      Effect.timeoutOption(fasterMs)
+      Effect.timeoutOption(otherReadyMs)
     )
     if (Option.isSome(other) && other.value !== undefined) return other.value
-    const { code, reason = `it ended with code ${first.code}; see ${log}` } = first
+    const { code, reason = `the supervisor ended with code ${first.code}; see ${log}` } = first
     return yield* new CommandFailed({ message: reason, code: code === 2 ? 2 : 1 })
   })
 }

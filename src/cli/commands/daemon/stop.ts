@@ -1,8 +1,7 @@
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as FileChildLedger from "../../../connection/process/FileChildLedger.js"
-import * as DaemonLock from "../../../daemon/DaemonLock.js"
-import * as DaemonFile from "../../../daemon/DaemonFile.js"
+import * as DaemonState from "../../../daemon/DaemonState.js"
 import * as FileLock from "../../../system/FileLock.js"
 import * as ProcessIdentity from "../../../system/processIdentity.js"
 import { codeOf } from "../../../system/wholeFile.js"
@@ -23,45 +22,51 @@ export const spec = command({
   examples: ["stop"]
 })
 
+/** How long to wait for each: another `stop`, the end of the supervisor, and the end of leftover servers. */
 const patienceMs = 10_000
-const lookEveryMs = 30
+const pollIntervalMs = 30
 
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const { stateDir } = hostOf(input)
-    const found = yield* holderOf(stateDir)
-    const isThere = found !== undefined && !(yield* isGone(found.whom))
-    if (isThere) yield* alone(stateDir, stop(found.whom, stateDir))
+    const supervisor = yield* findSupervisor(stateDir)
+    const isRunning = supervisor !== undefined && (yield* ProcessIdentity.isAlive(supervisor.identity)) !== "dead"
+    if (isRunning) yield* oneAtATime(stateDir, stop(supervisor.identity, stateDir))
     else yield* screen.note("no supervisor is running")
-    // who was killed has left his servers
-    yield* screen.busy("ending what is left", FileChildLedger.clear(stateDir)).pipe(Effect.timeoutOption(patienceMs))
-    const stopped = isThere ? found.whom.pid : null
+    // a supervisor that was killed leaves its servers behind
+    yield* screen
+      .busy("ending leftover servers", FileChildLedger.clear(stateDir))
+      .pipe(Effect.timeoutOption(patienceMs))
+    const stopped = isRunning ? supervisor.identity.pid : null
     if (input.json) yield* screen.json({ stopped })
-    else if (isThere) yield* screen.out(`stopped process ${stopped}`)
+    else if (isRunning) yield* screen.out(`stopped process ${stopped}`)
   })
 
-/** A second signal would kill what the first lets end in order: of several who stop it, each waits for the one before. */
-const alone = <A, E, R>(stateDir: string, effect: Effect.Effect<A, E, R>) =>
+/**
+ * Runs the effect after every other `stop` of the directory has returned: a second signal would kill the servers that the
+ * first one shuts down in order. Runs without the lock if it cannot be acquired.
+ */
+const oneAtATime = <A, E, R>(stateDir: string, effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(FileLock.make(join(stateDir, "locks", "stop"), { patience: patienceMs }), (lock) =>
-    // where there is no lock to be had, it goes without
     Effect.catchAll(lock.withLock(effect), (error) =>
       error instanceof FileLock.LockFailed ? effect : Effect.fail(error)
     )
   )
 
-/** Ends that one, and not another that has come after it. */
-const stop = (whom: ProcessIdentity.Identity, stateDir: string) =>
+/** Stops this process, and not another supervisor that was started after it. */
+const stop = (identity: ProcessIdentity.Identity, stateDir: string) =>
   Effect.gen(function* () {
     const screen = yield* Screen
-    const { pid } = whom
-    const now = yield* holderOf(stateDir)
-    const isEnding = now?.isEnding === true && now.whom.pid === pid
-    if (!(yield* isGone(whom))) yield* end(whom, stateDir, isEnding)
-    const gone = Effect.gen(function* () {
-      while ((yield* ProcessIdentity.isAlive(whom)) === "alive") yield* Effect.sleep(lookEveryMs)
+    const { pid } = identity
+    // while waiting for another `stop`, the supervisor may have begun to shut down
+    const current = yield* findSupervisor(stateDir)
+    const isShuttingDown = current?.isShuttingDown === true && current.identity.pid === pid
+    yield* signal(identity, stateDir, isShuttingDown)
+    const ended = Effect.gen(function* () {
+      while ((yield* ProcessIdentity.isAlive(identity)) === "alive") yield* Effect.sleep(pollIntervalMs)
     })
-    yield* screen.busy(`waiting for process ${pid}`, gone).pipe(
+    yield* screen.busy(`waiting for process ${pid}`, ended).pipe(
       Effect.timeoutFail({
         duration: patienceMs,
         onTimeout: () => new CommandFailed({ message: `process ${pid} does not end; end it with: kill -9 ${pid}` })
@@ -69,39 +74,52 @@ const stop = (whom: ProcessIdentity.Identity, stateDir: string) =>
     )
   })
 
-const isGone = (whom: ProcessIdentity.Identity) =>
-  Effect.map(ProcessIdentity.isAlive(whom), (liveness) => liveness === "dead")
+interface Supervisor {
+  readonly identity: ProcessIdentity.Identity
+  readonly isShuttingDown: boolean
+}
 
-/** Who supervises there, also one that has only begun and cannot be asked yet. */
-const holderOf = (stateDir: string) =>
+/** The process that supervises the directory, also if it does not answer requests yet or runs on another machine. */
+const findSupervisor = (stateDir: string): Effect.Effect<Supervisor | undefined, CommandFailed> =>
   Effect.gen(function* () {
-    const found = yield* DaemonFile.find(stateDir)
-    if (found._tag === "Newer") return yield* laterRelease(stateDir)
-    if ("daemon" in found) return { whom: found.daemon.identity, isEnding: found._tag === "Ending" }
-    const holder = yield* DaemonLock.holder(stateDir)
-    if (holder !== undefined) return { whom: holder, isEnding: false }
-    if (found.hidden === undefined) return undefined
-    return yield* new CommandFailed({
-      message: `${stateDir} cannot be read (${found.hidden}): nobody knows whether a supervisor runs there`
-    })
+    const state = yield* DaemonState.find(stateDir)
+    switch (state._tag) {
+      case "None":
+        return undefined
+      case "Starting":
+      case "Unannounced":
+      case "Elsewhere":
+        return { identity: state.holder, isShuttingDown: false }
+      case "Running":
+      case "ShuttingDown":
+      case "OtherApi":
+        return { identity: state.daemon.identity, isShuttingDown: state._tag === "ShuttingDown" }
+      case "Newer":
+        return yield* laterRelease(stateDir)
+      case "Unreadable":
+        return yield* new CommandFailed({
+          message: `${stateDir} cannot be read (${state.code}): it is unknown whether a supervisor runs there`
+        })
+    }
   })
 
-/** Nobody is signalled of whom it is not certain who he is, nor who ends already. */
-const end = (whom: ProcessIdentity.Identity, stateDir: string, isEnding: boolean) =>
+/** Asks the process to shut down, unless it does already. Fails if it may be another process than the supervisor. */
+const signal = (identity: ProcessIdentity.Identity, stateDir: string, isShuttingDown: boolean) =>
   Effect.gen(function* () {
-    const { machine, pid } = whom
-    if ((yield* ProcessIdentity.isAlive(whom)) === "unknown") {
+    const { machine, pid } = identity
+    const liveness = yield* ProcessIdentity.isAlive(identity)
+    if (liveness === "unknown") {
       const where = machine === undefined ? "another machine or container" : `another container or machine (${machine})`
       return yield* new CommandFailed({
-        message: `process ${pid} of ${where} supervises ${stateDir}, which cannot be ended from here: end it there`
+        message: `process ${pid} of ${where} supervises ${stateDir}, which cannot be stopped from here: stop it there`
       })
     }
-    if (isEnding) return
+    if (liveness === "dead" || isShuttingDown) return
     yield* Effect.try({ try: () => void process.kill(pid, "SIGTERM"), catch: codeOf }).pipe(
       Effect.catchAll((code) =>
         code === "ESRCH"
           ? Effect.void
-          : new CommandFailed({ message: `process ${pid} may not be ended by this user (${code})` })
+          : new CommandFailed({ message: `this user cannot stop process ${pid} (${code})` })
       )
     )
   })

@@ -3,7 +3,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Do, SupervisorHandle } from "../../supervisor/SupervisorHandle.js"
+import type { HandleEffect, SupervisorHandle } from "../../supervisor/SupervisorHandle.js"
 import { isUsable, type ServerStatus } from "../../../domain/server/ServerStatus.js"
 import { Screen } from "../../terminal/Screen.js"
 import { statusLine } from "../../show/showServers.js"
@@ -14,7 +14,7 @@ import { withRunning } from "../../supervisor/withSupervisor.js"
 export const serverCommand = (
   input: Shared & { readonly name: string },
   doing: string,
-  move: (handle: SupervisorHandle) => (name: string) => Do<ServerStatus>
+  move: (handle: SupervisorHandle) => (name: string) => HandleEffect<ServerStatus>
 ) =>
   withRunning(input, (handle) =>
     Effect.gen(function* () {
