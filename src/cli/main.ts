@@ -1,6 +1,6 @@
 /**
- * What runs first. Help, the version and completions need nothing but the words, and a list from a running supervisor one
- * request: for those, nothing else is loaded. Everything else is `program.ts`.
+ * Runs the command line. Help, the version, completion scripts and usage errors need nothing but this file and the specs, and
+ * `list --json` of a running supervisor needs one request. Everything else loads `program.ts`.
  */
 import { statSync } from "node:fs"
 import { isAbsolute } from "node:path"
@@ -9,31 +9,31 @@ import { version } from "../domain/internal/version.js"
 import { script, shells } from "./words/completionScripts.js"
 import { overview, page, usageOf } from "./words/help.js"
 import { exit } from "./terminal/exit.js"
-import { parse } from "./words/parseWords.js"
+import { type ParsedInput, parse } from "./words/parseWords.js"
 import { specs } from "./words/specs.js"
 import { styleFor } from "./terminal/style.js"
 
 export const main = async (words: ReadonlyArray<string>): Promise<void> => {
   let failure: string | undefined
   process.stdout.on("error", ({ code = "unknown" }: NodeJS.ErrnoException) => {
-    // who reads may stop reading: that is no fault of anybody
+    // A reader that closes the pipe, such as `head -1`, is not a failure.
     if (code !== "EPIPE") failure = code
   })
   process.stderr.on("error", () => {})
-  const code = await codeOf(words)
-  // on some systems what goes into a pipe is still on its way
-  await Promise.all([written(process.stdout), written(process.stderr)])
-  // whoever is ended by a signal has nothing more to say
+  const code = await exitCode(words)
+  // On some systems, writes to a pipe are asynchronous.
+  await Promise.all([flushed(process.stdout), flushed(process.stderr)])
+  // A command that a signal ended reports nothing more.
   if (failure === undefined || code > 128) return exit(code)
-  process.stderr.write(`error: what was found could not be written (${failure})\n`)
+  process.stderr.write(`error: the output could not be written (${failure})\n`)
   exit(1)
 }
 
-const written = (stream: NodeJS.WriteStream): Promise<void> =>
+const flushed = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => (stream.writable ? stream.write("", () => resolve()) : resolve()))
 
-const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
-  const { stderr, stdout } = process
+const exitCode = async (words: ReadonlyArray<string>): Promise<number> => {
+  const { stdout } = process
   const parsed = parse(specs, words)
   switch (parsed._tag) {
     case "Help": {
@@ -46,41 +46,34 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
     case "Version":
       stdout.write(`${version}\n`)
       return 0
-    case "Wrong": {
-      const style = styleFor(stderr.isTTY, process.env)
+    case "Invalid": {
       const spec = specs.find(({ name }) => name === parsed.command)
       const usage = spec === undefined ? "<command> [options]" : usageOf(spec)
       const more = `mcp-supervisor ${spec === undefined ? "" : `${spec.name} `}--help`
-      stderr.write(`${style.bad("error:")} ${parsed.message}\nusage: mcp-supervisor ${usage}\nmore:  ${more}\n`)
-      return 2
+      return failed(2, `${parsed.message}\nusage: mcp-supervisor ${usage}\nmore:  ${more}`)
     }
     case "Run": {
       const { command, input } = parsed
       if (command === "completions") {
         const shell = shells.find((each) => each === input.shell)!
         const text = script(shell, specs)
-        stdout.write(input.json === true ? `${JSON.stringify({ shell, script: text })}\n` : text)
+        stdout.write(input.json ? `${JSON.stringify({ shell, script: text })}\n` : text)
         return 0
       }
-      if (typeof input.cwd === "string" && !isDirectory(input.cwd)) {
-        stderr.write(
-          `${styleFor(stderr.isTTY, process.env).bad("error:")} --cwd ${excerpt(input.cwd)}: there is no such directory\n`
-        )
-        return 2
+      if (input.cwd !== undefined && !isDirectory(input.cwd)) {
+        return failed(2, `--cwd ${excerpt(input.cwd)}: no such directory`)
       }
       if (input.cwd === undefined && !hasWorkingDirectory()) {
-        const advice = "change to a directory that exists, or give --cwd DIR"
-        stderr.write(
-          `${styleFor(stderr.isTTY, process.env).bad("error:")} the working directory was removed; ${advice}\n`
-        )
-        return 1
+        return failed(1, "the working directory was removed; change to an existing directory, or use --cwd DIR")
       }
       for (const name of absoluteVariables) {
         const value = process.env[name] ?? ""
         if (value === "" || isAbsolute(value)) continue
-        stderr.write(`${name} is ignored because it is not an absolute path: ${JSON.stringify(excerpt(value))}\n`)
+        process.stderr.write(
+          `${name} is ignored because it is not an absolute path: ${JSON.stringify(excerpt(value))}\n`
+        )
       }
-      const body = command === "list" && input.json === true ? await quickList(input) : undefined
+      const body = command === "list" && input.json ? await quickList(input) : undefined
       if (body !== undefined) {
         stdout.write(`${stdout.isTTY ? JSON.stringify(JSON.parse(body), null, 2) : body}\n`)
         return 0
@@ -91,7 +84,12 @@ const codeOf = async (words: ReadonlyArray<string>): Promise<number> => {
   }
 }
 
-/** Variables that name a directory, and that count only if they are absolute. */
+const failed = (code: number, message: string): number => {
+  process.stderr.write(`${styleFor(process.stderr.isTTY, process.env).bad("error:")} ${message}\n`)
+  return code
+}
+
+/** Variables that name a directory. A relative path is ignored with a warning. */
 const absoluteVariables = ["MCP_SUPERVISOR_STATE_DIR", ...(process.platform === "win32" ? [] : ["HOME"])]
 
 const hasWorkingDirectory = (): boolean => {
@@ -111,7 +109,7 @@ const isDirectory = (path: string): boolean => {
   }
 }
 
-const quickList = async (input: Readonly<Record<string, unknown>>): Promise<string | undefined> => {
+const quickList = async (input: ParsedInput): Promise<string | undefined> => {
   const { listed } = await import("./quickList.js")
   return listed(input)
 }

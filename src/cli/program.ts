@@ -1,5 +1,5 @@
 /**
- * Everything that takes more than a look at the words: runs one command, and ends as it says.
+ * Runs one command that needs Effect, and returns its exit code.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -14,13 +14,26 @@ import { hostOf } from "./supervisor/commandHost.js"
 import * as StartReport from "./commands/daemon/startReport.js"
 import * as Screen from "./terminal/Screen.js"
 import { onSignals } from "./signals.js"
-import type { Shared } from "./words/spec.js"
+import type { ParsedInput } from "./words/parseWords.js"
+import type { Input } from "./words/spec.js"
+import type { CommandName, SpecOf } from "./words/specs.js"
 import * as StateDirectory from "../system/stateDirectory.js"
 
-type Run = (input: never) => Effect.Effect<number | void, unknown, Screen.Screen>
+/** Commands that need Effect. `completions` is part of the front. */
+export type ProgramCommand = Exclude<CommandName, "completions">
 
-/** Each is loaded when it is asked for. */
-const commands: Readonly<Record<string, () => Promise<{ readonly run: Run }>>> = {
+/**
+ * The modules of all commands. A missing command does not compile, nor does an implementation that reads an option or an
+ * argument that its spec does not have.
+ */
+export type Implementations = {
+  readonly [Name in ProgramCommand]: () => Promise<{
+    readonly run: (input: Input<SpecOf<Name>>) => Effect.Effect<number | void, unknown, Screen.Screen>
+  }>
+}
+
+/** Each module is loaded when its command runs. */
+const commands: Implementations = {
   add: () => import("./commands/config/add.js"),
   auth: () => import("./commands/login/auth.js"),
   call: () => import("./commands/catalog/call.js"),
@@ -51,12 +64,13 @@ const commands: Readonly<Record<string, () => Promise<{ readonly run: Run }>>> =
   trust: () => import("./commands/config/trust.js")
 }
 
-/** The exit code. */
-export const run = async (name: string, input: Readonly<Record<string, unknown>>): Promise<number> => {
-  const command = await commands[name]!()
+/** Runs one command and returns the exit code of the process. */
+export const run = async (name: ProgramCommand, input: ParsedInput): Promise<number> => {
+  const command = await commands[name]()
   const program = Effect.gen(function* () {
     const screen = yield* Screen.make(process)
     const outcome = yield* checkStateDir(input).pipe(
+      // The parser has built the input from the spec of this command.
       Effect.zipRight(command.run(input as never)),
       Effect.provideService(Screen.Screen, screen),
       Effect.catchAll((error) =>
@@ -71,12 +85,12 @@ export const run = async (name: string, input: Readonly<Record<string, unknown>>
       Effect.catchAllDefect((defect) =>
         Effect.as(screen.note(`unexpected failure, please report it: ${String(defect)}`), 1)
       ),
-      // nobody reads any more: what is left to say is said to nobody
+      // The reader of stdout is gone, so the rest of the command has no effect.
       Effect.raceFirst(Effect.as(screen.gone, 0))
     )
     return outcome ?? 0
   }).pipe(Effect.provide(log()))
-  // a signal is heard, whatever thousands of servers do
+  // With this scheduler, signals are handled in time even if thousands of servers keep the process busy.
   const fiber = Effect.runFork(program, { scheduler: FairScheduler.make() })
   const signals = onSignals(fiber)
   const exit = await Effect.runPromise(Fiber.await(fiber))
@@ -92,13 +106,12 @@ export const run = async (name: string, input: Readonly<Record<string, unknown>>
   })
 }
 
-/** Before anything else: what the directory says decides which programs run. */
-const checkStateDir = (input: Readonly<Record<string, unknown>>) =>
-  Effect.suspend(() => StateDirectory.check(hostOf(input as unknown as Shared).stateDir))
+/** Checks the state directory first, because its contents decide which programs may run. */
+const checkStateDir = (input: ParsedInput) => Effect.suspend(() => StateDirectory.check(hostOf(input).stateDir))
 
-/** Our own log is for those who look for a fault: errors only, unless `MCP_SUPERVISOR_LOG` asks for more. */
+/** Logs errors only, unless `MCP_SUPERVISOR_LOG` sets another level. */
 const log = () => {
-  const wanted = process.env.MCP_SUPERVISOR_LOG?.toLowerCase()
-  const level = LogLevel.allLevels.find(({ _tag }) => _tag.toLowerCase() === wanted) ?? LogLevel.Error
+  const name = process.env.MCP_SUPERVISOR_LOG?.toLowerCase()
+  const level = LogLevel.allLevels.find(({ _tag }) => _tag.toLowerCase() === name) ?? LogLevel.Error
   return Logger.minimumLogLevel(level)
 }

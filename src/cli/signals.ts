@@ -1,6 +1,6 @@
 /**
- * The end that somebody asks for. The first signal ends everything in order; the second ends it at once: when our process exits,
- * what is left of the servers is killed with it.
+ * Handles SIGINT, SIGTERM and SIGHUP. The first signal shuts down everything in order. The second exits at once, and the exit of
+ * the process kills the remaining server processes.
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -11,43 +11,44 @@ const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
 type Signal = keyof typeof codes
 
-/** Longer than every budget there is: whatever still hangs then, hangs for ever. */
+/** The time after which the process exits even if the shutdown hangs. Longer than the budget of every shutdown. */
 const lastResortMs = 8000
 
-/** Before this long, nobody wonders. */
+/** How long a shutdown may take before a message is printed. */
 const momentMs = 300
 
 export interface Signals {
-  /** That of the first signal, if there was one. */
+  /** The exit code of the first signal, or `undefined` without a signal. */
   readonly code: () => number | undefined
+  /** Removes the handlers. */
   readonly end: () => void
 }
 
-/** What is waited for while everything ends. Whoever runs servers says so. */
+/** The servers that a shutdown waits for. Set by the part of the command that runs servers. */
 let waitingFor: () => ReadonlyArray<string> = () => []
 
-export const whileEnding = (names: () => ReadonlyArray<string>): void => {
+export const setShutdownNames = (names: () => ReadonlyArray<string>): void => {
   waitingFor = names
 }
 
 export const onSignals = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Signals => {
   let code: number | undefined
   const timers: Array<NodeJS.Timeout> = []
-  const say = (text: string) => process.stderr.write(`${text}\n`)
+  const print = (text: string) => process.stderr.write(`${text}\n`)
   const handlers = (Object.keys(codes) as Array<Signal>).map((signal) => {
     const handler = () => {
       if (code !== undefined) {
-        say("killed what was left")
+        print("killed the remaining processes")
         return exit(codes[signal])
       }
       code = codes[signal]
-      const tell = () => {
+      const notify = () => {
         const names = waitingFor()
-        const whom = names.length === 0 ? "" : `: waiting for ${nameList(names)}`
-        say(`stopping${whom} (again to kill at once)`)
+        const waiting = names.length === 0 ? "" : `: waiting for ${nameList(names)}`
+        print(`stopping${waiting} (repeat to kill the processes now)`)
       }
       timers.push(
-        setTimeout(tell, momentMs),
+        setTimeout(notify, momentMs),
         setTimeout(() => exit(codes[signal]), lastResortMs)
       )
       Effect.runFork(Fiber.interrupt(fiber))

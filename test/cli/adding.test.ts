@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { addCommand, withVariables } from "../../src/cli/words/plainSecrets.js"
-import { type Home, placedLine } from "../../src/cli/words/relativeWords.js"
+import { type ProjectFile, relocated } from "../../src/cli/words/relativeWords.js"
 
 describe("the command line of a new server", () => {
   let cwd = ""
@@ -18,8 +18,8 @@ describe("the command line of a new server", () => {
 
   const at = (path: string) => join(cwd, path)
 
-  const placed = (line: ReadonlyArray<string>, expected: ReadonlyArray<string>, from = cwd, home?: Home) => {
-    const found = placedLine(line, from, home)
+  const placed = (line: ReadonlyArray<string>, expected: ReadonlyArray<string>, from = cwd, home?: ProjectFile) => {
+    const found = relocated(line, from, home)
     assert.deepStrictEqual(found.line, expected)
     assert.deepStrictEqual(
       found.changes.map(({ to }) => to),

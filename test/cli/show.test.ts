@@ -9,7 +9,7 @@ import { detail, duration, serverCard, serverTable, statusesOf, statusLine } fro
 import { issuerUrls, resourceUrls } from "../../src/cli/commands/login/oauthTrail.js"
 import { coloured, plain } from "../../src/cli/terminal/style.js"
 import { cut, harmless, oneLine, table, visible, widthOf, wrap } from "../../src/cli/terminal/table.js"
-import { isOtherKind } from "../../src/cli/terminal/watch.js"
+import { isNewOutcome } from "../../src/cli/terminal/watch.js"
 import type { ServerSnapshot } from "../../src/domain/server/ServerSnapshot.js"
 import type { ServerStatus } from "../../src/domain/server/ServerStatus.js"
 
@@ -52,7 +52,7 @@ describe("servers", () => {
       detail(snapshot("a", connected, { pid: 7, restarts: 2 }), 61_000),
       "for 1 min, pid 7, restarted 2×"
     )
-    assert.strictEqual(detail(snapshot("b", failed), 0), "it broke; again in 3 s")
+    assert.strictEqual(detail(snapshot("b", failed), 0), "it broke; retry in 3 s")
     assert.strictEqual(
       detail(snapshot("b", { ...failed, retryAt: undefined, gaveUp: "5 restarts in 60 s" }), 0),
       "it broke; gave up: 5 restarts in 60 s"
@@ -133,12 +133,12 @@ describe("servers", () => {
   it("that are down are told once in a log, until it is another way", () => {
     const connecting: ServerStatus = { status: "connecting", attempt: 2, since: 0, phase: "spawn" }
     const again: ServerStatus = { ...failed, failures: 3, retryAt: 9000 }
-    assert.isTrue(isOtherKind(connected, connecting))
-    assert.isTrue(isOtherKind(connecting, failed))
-    assert.isFalse(isOtherKind(failed, connecting))
-    assert.isFalse(isOtherKind(failed, again))
-    assert.isTrue(isOtherKind(failed, { ...again, gaveUp: "5 restarts in 60 s" }))
-    assert.isTrue(isOtherKind(failed, connected))
+    assert.isTrue(isNewOutcome(connected, connecting))
+    assert.isTrue(isNewOutcome(connecting, failed))
+    assert.isFalse(isNewOutcome(failed, connecting))
+    assert.isFalse(isNewOutcome(failed, again))
+    assert.isTrue(isNewOutcome(failed, { ...again, gaveUp: "5 restarts in 60 s" }))
+    assert.isTrue(isNewOutcome(failed, connected))
   })
 
   it("are the body of GET /mcp", () => {
@@ -163,6 +163,24 @@ describe("text", () => {
     assert.strictEqual(cut("漢字漢字", 5), "漢字…")
     assert.strictEqual(cut("👩‍👩‍👧 x", 10), "👩‍👩‍👧 x")
     assert.strictEqual(oneLine("a\n b\u0007"), "a b�")
+  })
+
+  it.each([
+    ["é", 1],
+    ["e\u0301", 1],
+    ["日本語", 6],
+    ["𠀀", 2],
+    ["🫠", 2],
+    ["👩‍👩‍👧", 2],
+    ["🇩🇪", 2],
+    ["1️⃣", 2],
+    ["⚠️", 2],
+    ["⚠", 1],
+    ["✔", 1],
+    ["©", 1],
+    ["● → …", 5]
+  ])("%s takes %i columns", (text, columns) => {
+    assert.strictEqual(widthOf(text), columns)
   })
 
   it("is not cut where there is no width", () => {
@@ -200,7 +218,7 @@ describe("what happens", () => {
     const plan = { start: ["a"], stop: ["b"], restart: [], update: [], keep: ["c", "d"], tools }
     assert.deepStrictEqual(planLines(plan, plain), ["a added", "b removed", "+ a_x", "2 unchanged"])
     const nothing = { start: [], stop: [], restart: [], update: [], keep: [], tools: { appear: [], vanish: [] } }
-    assert.deepStrictEqual(planLines(nothing, plain), ["nothing changed"])
+    assert.deepStrictEqual(planLines(nothing, plain), ["no changes"])
   })
 })
 

@@ -6,7 +6,10 @@ import { entryOf, lineWords, type Words } from "../../src/cli/words/newEntry.js"
 import { overview, page } from "../../src/cli/words/help.js"
 import { isResponseLost } from "../../src/cli/supervisor/RemoteSupervisor.js"
 import { type Parsed, parse } from "../../src/cli/words/parseWords.js"
-import { specs } from "../../src/cli/words/specs.js"
+import { type SpecOf, specs } from "../../src/cli/words/specs.js"
+import type { Input } from "../../src/cli/words/spec.js"
+import type { Implementations } from "../../src/cli/program.js"
+import * as Effect from "effect/Effect"
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.js"
 import * as ConfigFiles from "../../src/config/ConfigFiles.js"
 
@@ -20,9 +23,27 @@ const inputOf = (...words: ReadonlyArray<string>) => {
 
 const wrong = (...words: ReadonlyArray<string>) => {
   const result = parsed(...words)
-  assert(result._tag === "Wrong", JSON.stringify(result))
+  assert(result._tag === "Invalid", JSON.stringify(result))
   return result.message
 }
+
+describe("the registry of commands", () => {
+  it("does not compile without a command, or with one that reads an option that its spec does not have", () => {
+    const run = () => Effect.void
+    const loaders = Object.fromEntries(
+      specs.map(({ name }) => [name, async () => ({ run })])
+    ) as unknown as Implementations
+    // @ts-expect-error -- all commands but one are missing
+    const missing: Implementations = { list: loaders.list }
+    const foreign: Implementations = {
+      ...loaders,
+      // @ts-expect-error -- `list` has no option `follow`
+      list: async () => ({ run: (_: Input<SpecOf<"logs">>) => Effect.void })
+    }
+    assert.isDefined(missing)
+    assert.isDefined(foreign)
+  })
+})
 
 describe("words", () => {
   it("options stand anywhere, with = or without", () => {
@@ -86,25 +107,25 @@ describe("words", () => {
   it("what is not understood is never taken for something else", () => {
     assert.include(wrong("list", "--jsn"), "did you mean --json?")
     assert.include(wrong("list", "--json=yes"), "takes no value")
-    assert.include(wrong("list", "--cwd", "--json"), "--cwd needs a value")
-    assert.include(wrong("list", "--cwd", "a", "--cwd", "b"), "given twice")
-    assert.include(wrong("list", "x"), "one word too many")
+    assert.include(wrong("list", "--cwd", "--json"), "--cwd requires a value")
+    assert.include(wrong("list", "--cwd", "a", "--cwd", "b"), "set twice")
+    assert.include(wrong("list", "x"), 'unexpected argument "x"')
     assert.include(wrong("call"), "<tool> is missing")
     assert.include(wrong("completions", "tcsh"), "bash, zsh, fish")
     assert.include(wrong("serve", "--port", "http"), "whole number")
     assert.include(wrong("add", "x", "--scope", "porject"), "did you mean project?")
-    assert.include(wrong("--json"), "--json is no command")
+    assert.include(wrong("--json"), "--json is not a command")
     assert.notInclude(wrong("add", "--evn=TOKEN=secret"), "secret")
   })
 
   it("a value is more than nothing, unless nothing says something", () => {
     for (const option of ["state-dir", "cwd", "config", "port", "host"]) {
       for (const words of [[`--${option}`, ""], [`--${option}=`]]) {
-        assert.include(wrong("serve", ...words), `--${option} needs a value that is not empty`)
+        assert.include(wrong("serve", ...words), `--${option} requires a value that is not empty`)
       }
     }
     for (const option of ["url", "command", "env", "header", "transport", "oauth-scope"]) {
-      assert.include(wrong("add", "x", `--${option}`, ""), `--${option} needs a value that is not empty`)
+      assert.include(wrong("add", "x", `--${option}`, ""), `--${option} requires a value that is not empty`)
     }
     assert.include(wrong("status", ""), "<name> is empty")
     assert.include(wrong("add", "", "--url", "https://a"), "<name> is empty")
@@ -119,7 +140,7 @@ describe("words", () => {
   })
 
   it("help about what is no command says so", () => {
-    assert.strictEqual(wrong("help", "nope"), 'there is no command "nope"')
+    assert.strictEqual(wrong("help", "nope"), 'unknown command "nope"')
     assert.include(wrong("help", "lst"), 'did you mean "list"?')
   })
 
@@ -227,7 +248,7 @@ describe("a new server", () => {
   it("is refused where the words disagree, without repeating a value", () => {
     const refused = (words: Partial<Words>) => {
       const made = entryOf({ ...none, ...words })
-      assert(made._tag === "Wrong")
+      assert(made._tag === "Invalid")
       assert.notInclude(made.message, "secret")
     }
     refused({ url: "https://a", rest: ["b"] })
@@ -241,7 +262,7 @@ describe("a new server", () => {
     refused({ url: "https://a", header: ["secret"] })
     refused({ command: "a", env: ["A=1", "A=secret"] })
     refused({ url: "https://a", header: ["X-Key: 1", "x-key=secret"] })
-    assert.deepStrictEqual(entryOf(none), { _tag: "Open" })
+    assert.deepStrictEqual(entryOf(none), { _tag: "Incomplete" })
   })
 })
 

@@ -1,7 +1,7 @@
 import { argument, command } from "../words/spec.js"
 import { shells } from "../words/completionScripts.js"
 
-/** Answered by the front, before anything else is loaded. */
+/** `main.ts` runs this command itself, because it needs no supervisor. */
 export const spec = command({
   name: "completions",
   summary: "Print a completion script for a shell",

@@ -1,5 +1,5 @@
 /**
- * What servers offer, and what calls bring, as text for people.
+ * Renders catalogs and the results of calls for people.
  */
 import * as Content from "../../domain/catalog/Content.js"
 import type * as Protocol from "../../domain/catalog/Protocol.js"
@@ -11,7 +11,7 @@ interface Options {
   readonly width: number | undefined
 }
 
-/** The first sentence says what it is; the others are for models. */
+/** Returns the first sentence of a description. The others are for models. */
 const brief = (text: string | undefined): string => (text ?? "").trim().split(/\n|(?<=\.)\s/)[0] ?? ""
 
 export const toolTable = (tools: ReadonlyArray<Protocol.Tool>, { style, width }: Options): ReadonlyArray<string> =>
@@ -29,7 +29,7 @@ export const toolTable = (tools: ReadonlyArray<Protocol.Tool>, { style, width }:
     { width, head: style.dim }
   )
 
-/** `name`, or `name?` where it may be left out. */
+/** Lists the parameters of a tool: `name` if required, otherwise `name?`. */
 export const parameters = (schema: Protocol.JsonSchema): ReadonlyArray<string> => {
   const { properties, required } = schema
   if (typeof properties !== "object" || properties === null) return []
@@ -75,7 +75,7 @@ export const promptTable = (
     { width, head: style.dim }
   )
 
-/** Whoever asked for it gets all of it. */
+/** People get the complete result. */
 const whole = { limit: Number.POSITIVE_INFINITY }
 
 export const resultText = ({ content, structuredContent }: Protocol.CallToolResult): string =>

@@ -1,5 +1,5 @@
 /**
- * Configuration, as text for people.
+ * Renders the effective configuration and its problems for people.
  */
 import type { ExplainedValue, Explanation, Loaded } from "../../config/ConfigFiles.js"
 import { render, renderPath } from "../../domain/Issue.js"
@@ -10,7 +10,7 @@ export const explanationLines = (
   layers: Loaded["layers"],
   style: Style
 ): ReadonlyArray<string> => [
-  style.bold("files, from the lowest to the highest"),
+  style.bold("files, in order of increasing precedence"),
   ...(layers.length === 0 ? ["  none"] : layers.map((layer) => `  ${layer.name} ${style.dim(`(${layer.kind})`)}`)),
   ...servers.flatMap((server) => [
     "",
@@ -21,7 +21,7 @@ export const explanationLines = (
   ...(settings.length === 0 ? [] : ["", style.bold("settings"), ...settings.map((value) => valueLine(value, style))])
 ]
 
-/** What is wrong with the files that were left out, and what a person should know of the others. */
+/** The errors of files that were skipped, and the diagnostics of the others. */
 export const problemLines = (
   { diagnostics, problems }: Pick<Loaded, "diagnostics" | "problems">,
   style: Style

@@ -1,5 +1,5 @@
 /**
- * What happens, one line each.
+ * Renders events, log lines and plans for people, one line each.
  */
 import type { Plan } from "../../domain/server/Plan.js"
 import type { LogLine } from "../../domain/catalog/Protocol.js"
@@ -7,7 +7,7 @@ import type { ServerEvent } from "../../domain/server/ServerEvent.js"
 import type { Style } from "../terminal/style.js"
 import { oneLine } from "../terminal/table.js"
 
-/** The time of day where we are, to the millisecond. */
+/** The local time of day in milliseconds. */
 export const clockTime = (at: number): string => {
   const date = new Date(at)
   const two = (part: number) => String(part).padStart(2, "0")
@@ -17,10 +17,10 @@ export const clockTime = (at: number): string => {
 
 export const eventLine = (event: ServerEvent, style: Style): string => {
   const server = "server" in event && event.server !== undefined ? `${style.bold(event.server)} ` : ""
-  return `${style.dim(clockTime(event.at))} ${server}${oneLine(said(event))}`
+  return `${style.dim(clockTime(event.at))} ${server}${oneLine(description(event))}`
 }
 
-const said = (event: ServerEvent): string => {
+const description = (event: ServerEvent): string => {
   switch (event.type) {
     case "StatusChanged": {
       const { to } = event
@@ -36,8 +36,8 @@ const said = (event: ServerEvent): string => {
     case "ServerRemoved":
       return "removed"
     case "Replacement":
-      if (event.error !== undefined) return `its new config fails: ${event.error}`
-      return event.generation === undefined ? "its replacement is over" : "is being replaced: its config changed"
+      if (event.error !== undefined) return `new config fails: ${event.error}`
+      return event.generation === undefined ? "replacement finished" : "replacing: the config changed"
     case "CallSettled":
       return `${event.tool} ended with ${event.outcome} after ${Math.round(event.ms)} ms`
     case "Diagnostic":
@@ -45,7 +45,7 @@ const said = (event: ServerEvent): string => {
     case "ConfigApplied":
       return `config applied: ${planSummary(event.plan)}`
     case "ConfigRejected":
-      return `config rejected, what runs goes on: ${event.errors.map(({ message }) => message).join("; ")}`
+      return `config rejected, nothing changes: ${event.errors.map(({ message }) => message).join("; ")}`
     case "Auth":
       return event.what.replaceAll("_", " ")
     case "Skipped":
@@ -67,15 +67,15 @@ const kinds = [
 
 const planSummary = (plan: Plan): string => {
   const parts = kinds.flatMap(([key, word]) => (plan[key].length === 0 ? [] : [`${plan[key].join(", ")} ${word}`]))
-  return parts.length === 0 ? "nothing to do" : parts.join("; ")
+  return parts.length === 0 ? "no changes" : parts.join("; ")
 }
 
-/** What a reload does. */
+/** The changes of a reload. */
 export const planLines = (plan: Plan, style: Style): ReadonlyArray<string> => {
   const changes = kinds.flatMap(([key, word]) => plan[key].map((name) => `${style.bold(name)} ${word}`))
   const tools = [...plan.tools.appear.map((name) => `+ ${name}`), ...plan.tools.vanish.map((name) => `− ${name}`)]
   const kept = plan.keep.length === 0 ? [] : [style.dim(`${plan.keep.length} unchanged`)]
-  return [...(changes.length === 0 ? ["nothing changed"] : changes), ...tools, ...kept]
+  return [...(changes.length === 0 ? ["no changes"] : changes), ...tools, ...kept]
 }
 
 export const logLine = ({ at, source, text }: LogLine, style: Style): string =>

@@ -1,5 +1,5 @@
 /**
- * Servers and their statuses, as text for people.
+ * Renders servers and their statuses for people.
  */
 import type { ServerSnapshot } from "../../domain/server/ServerSnapshot.js"
 import { isUsable, type ServerStatus } from "../../domain/server/ServerStatus.js"
@@ -14,7 +14,7 @@ export const duration = (ms: number): string => {
   return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`
 }
 
-/** What of the body of `GET /mcp` a list of snapshots makes. */
+/** Converts snapshots to the body of `GET /mcp`. */
 export const statusesOf = (snapshots: ReadonlyArray<ServerSnapshot>): Readonly<Record<string, ServerStatus>> =>
   Object.fromEntries(snapshots.map(({ name, status }) => [name, status]))
 
@@ -33,7 +33,7 @@ const statusCell = ({ status }: ServerStatus, style: Style): Cell => {
   return { text: `${sign} ${status.replaceAll("_", " ")}`, paint: style[colour] }
 }
 
-/** What is worth knowing about it now, in one line. */
+/** Describes the current status of a server in one line. */
 export const detail = (snapshot: ServerSnapshot, now: number): string => {
   const { status } = snapshot
   switch (status.status) {
@@ -47,11 +47,11 @@ export const detail = (snapshot: ServerSnapshot, now: number): string => {
     case "connecting":
       return `${status.phase}${status.attempt > 1 ? `, attempt ${status.attempt}` : ""}`
     case "idle":
-      return "starts with the first call"
+      return "starts on the first call"
     case "disabled":
       return status.hint ?? `by ${status.by}`
     case "failed":
-      return `${withoutName(snapshot.name, status.error)}${next(status, now)}`
+      return `${withoutName(snapshot.name, status.error)}${retryOf(status, now)}`
     case "needs_auth":
       return status.hint
     case "needs_client_registration":
@@ -59,15 +59,15 @@ export const detail = (snapshot: ServerSnapshot, now: number): string => {
   }
 }
 
-/** Errors name their server; in a row of its own that is said already. */
+/** Removes the server name from the beginning of an error, for places that show the name anyway. */
 export const withoutName = (name: string, error: string): string =>
   error.startsWith(`${name}: `) ? error.slice(name.length + 2) : error
 
-const next = (
+const retryOf = (
   { gaveUp, retryAt }: { readonly gaveUp?: string | undefined; readonly retryAt?: number | undefined },
   now: number
 ) => {
-  const again = retryAt === undefined ? "" : `; again in ${duration(retryAt - now)}`
+  const again = retryAt === undefined ? "" : `; retry in ${duration(retryAt - now)}`
   return gaveUp === undefined ? again : `; gave up: ${gaveUp}${again}`
 }
 
@@ -100,7 +100,7 @@ export const serverTable = (
   )
 }
 
-/** Everything about one server. */
+/** Renders all properties of one server. */
 export const serverCard = (
   snapshot: ServerSnapshot,
   options: { readonly style: Style; readonly width: number | undefined; readonly now: number }
@@ -118,7 +118,7 @@ export const serverCard = (
     ["offers", `${snapshot.tools} tools, ${snapshot.resources} resources, ${snapshot.prompts} prompts`],
     ["restarts", snapshot.restarts === 0 ? undefined : snapshot.restarts],
     ["failures", status.status === "failed" ? status.failures : undefined],
-    ["last words", status.status === "failed" ? status.stderr : undefined],
+    ["stderr", status.status === "failed" ? status.stderr : undefined],
     ["instructions", snapshot.instructions],
     ...snapshot.diagnostics.map(({ message, severity }) => [severity, message] as const)
   ]
@@ -136,6 +136,6 @@ export const serverCard = (
   ]
 }
 
-/** One line for each server, for where nothing can be redrawn. */
+/** Renders a server as one line, for output that is not redrawn. */
 export const statusLine = (snapshot: ServerSnapshot, now: number): string =>
   oneLine(`${snapshot.name}: ${snapshot.status.status.replaceAll("_", " ")} (${detail(snapshot, now)})`)

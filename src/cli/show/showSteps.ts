@@ -1,5 +1,5 @@
 /**
- * What was tried, one line each.
+ * Renders the steps of a diagnosis for people, one line each.
  */
 import type { Step } from "../commands/login/probe.js"
 import type { Style } from "../terminal/style.js"

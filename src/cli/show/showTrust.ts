@@ -1,5 +1,5 @@
 /**
- * What is to be approved, as text for people. Characters that cannot be seen are escaped.
+ * Renders what an approval covers for people, with hidden characters escaped.
  */
 import type { Review, ReviewedFile, ReviewedPart, ReviewedServer } from "../../config/ConfigFiles.js"
 import { escapeHidden } from "../../domain/internal/hiddenCharacters.js"
@@ -11,12 +11,12 @@ export const reviewLines = ({ directory, files }: Review, style: Style): Readonl
     ? []
     : [
         style.bold(escapeHidden(directory.path)),
-        `  directory ${style.busy("new")}: your own servers that set no "cwd" run here`
+        `  directory ${style.busy("new")}: your own servers without "cwd" run here`
       ])
 ]
 
-/** Whether there is anything in it that was not approved before. */
-export const isNews = ({ directory, files }: Review): boolean =>
+/** Whether the review contains anything that is not approved yet. */
+export const hasChanges = ({ directory, files }: Review): boolean =>
   directory?.isTrusted === false ||
   files.some(
     ({ entries, removed, settings }) =>

@@ -6,14 +6,14 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { ServerSnapshot } from "../../domain/server/ServerSnapshot.js"
 import { exists } from "../../system/processIdentity.js"
-import { whileEnding } from "../signals.js"
+import { setShutdownNames } from "../signals.js"
 
 /** After a signal, the program names those of these servers for which it still waits. */
 export const noteRunningServers = (
   changes: Stream.Stream<ReadonlyArray<ServerSnapshot>>
 ): Effect.Effect<void, never, Scope.Scope> => {
   let latest: ReadonlyArray<ServerSnapshot> = []
-  whileEnding(() => serversRunning(latest, childCount()))
+  setShutdownNames(() => serversRunning(latest, childCount()))
   return changes.pipe(
     Stream.runForEach((all) =>
       Effect.sync(() => {

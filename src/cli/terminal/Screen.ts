@@ -1,5 +1,5 @@
 /**
- * Where a command writes to: data to stdout, everything else to stderr; what moves, only on a terminal.
+ * Writes the output of commands: data to stdout, everything else to stderr, and moving parts only to a terminal.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -10,39 +10,39 @@ import { type Style, styleFor } from "./style.js"
 import { cut, harmless, oneLine, visible } from "./table.js"
 
 export interface Shape {
-  /** Data: one or more whole lines. */
+  /** Writes data: one or more whole lines. */
   readonly out: (text: string) => Effect.Effect<void>
-  /** Exact data. */
+  /** Writes a value as JSON. */
   readonly json: (value: unknown) => Effect.Effect<void>
-  /** Anything else a person should know. */
+  /** Writes a message for people. */
   readonly note: (text: string) => Effect.Effect<void>
-  /** For stdout. */
+  /** The style of stdout. */
   readonly style: Style
-  /** For stderr. */
+  /** The style of stderr. */
   readonly noteStyle: Style
-  /** Columns of the terminal data goes to; absent where it goes elsewhere. */
+  /** The columns of the terminal that stdout is, or `undefined` if stdout is no terminal. */
   readonly width: () => number | undefined
   readonly rows: () => number
-  /** Whether somebody can be asked. */
+  /** Whether a question can be asked: stdin and stderr are terminals. */
   readonly canAsk: boolean
-  /** Says what is waited for, if it takes longer than a moment and somebody watches. */
+  /** Shows on a terminal what the effect is doing, if it takes longer than a moment. */
   readonly busy: <A, E, R>(what: string | (() => string), effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** Replaces what was drawn before. Only for a terminal. */
+  /** Replaces the lines of the previous `redraw`. Only for a terminal. */
   readonly redraw: (lines: ReadonlyArray<string>) => Effect.Effect<void>
-  /** Takes the rest of what was drawn as it is: what comes next is written below. */
+  /** Keeps the lines of the last `redraw`. Later output is written below them. */
   readonly settle: Effect.Effect<void>
-  /** Is done once nobody reads what we write. */
+  /** Completes when stdout has lost its reader. */
   readonly gone: Effect.Effect<void>
 }
 
 export class Screen extends Context.Tag("mcp-supervisor/cli/Screen")<Screen, Shape>() {}
 
-/** Before this long, nobody wonders. */
+/** How long an effect may take before its progress is shown. */
 const momentMs = 300
 const frameMs = 100
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
 
-/** Nobody may have told the terminal how wide it is: then it says 0. */
+/** A terminal whose size was never set reports 0 columns. */
 const columnsOf = ({ columns }: NodeJS.WriteStream): number => columns || 80
 
 const clearLine = "\r\u001b[2K"
@@ -52,7 +52,7 @@ export const make = (streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr"
     const { env, stderr, stdin, stdout } = streams
     const gone = yield* Deferred.make<void>()
     const ended = () => Deferred.unsafeDone(gone, Effect.void)
-    // who reads may stop reading (`| head -1`): that is no fault of anybody
+    // A reader that closes the pipe, such as `head -1`, is not a failure.
     stdout.on("error", ended)
     stderr.on("error", () => {})
     const write = (stream: NodeJS.WriteStream, text: string): Effect.Effect<void> =>
@@ -94,7 +94,7 @@ export const make = (streams: Pick<NodeJS.Process, "stdin" | "stdout" | "stderr"
       )
 
     return {
-      // what goes elsewhere is exact: there is no cursor that it could move
+      // Only a terminal interprets control characters. Other readers get the text unchanged.
       out: (text) => write(stdout, `${stdout.isTTY ? harmless(text, style) : text}\n`),
       json: (value) =>
         write(stdout, stdout.isTTY ? `${visible(JSON.stringify(value, null, 2))}\n` : `${JSON.stringify(value)}\n`),

@@ -1,5 +1,5 @@
 /**
- * Questions to whoever sits at the terminal. They go to stderr: stdout is for data.
+ * Asks questions on the terminal. They are written to stderr, because stdout is for data.
  */
 import { createInterface } from "node:readline/promises"
 import * as Effect from "effect/Effect"
@@ -7,9 +7,9 @@ import { CommandFailed } from "../failure.js"
 
 export interface Question {
   readonly text: string
-  /** Taken for an empty answer. Without it, an answer is wanted. */
+  /** The result of an empty answer. Without a preset, the question is repeated. */
   readonly preset?: string | undefined
-  /** What is wrong with an answer, if something is. */
+  /** Returns what is wrong with an answer, or `undefined` if it is valid. */
   readonly check?: ((answer: string) => string | undefined) | undefined
 }
 
@@ -28,7 +28,7 @@ export const ask = ({ check, preset, text }: Question): Effect.Effect<string, Co
 const line = (prompt: string): Effect.Effect<string, CommandFailed> =>
   Effect.async((resume) => {
     const reader = createInterface({ input: process.stdin, output: process.stderr, terminal: true })
-    // Ctrl-C reaches us as a key while a question is open
+    // While a question is open, Ctrl-C is a key and sends no signal.
     reader.once("SIGINT", () => process.kill(process.pid, "SIGINT"))
     reader.once("close", () => resume(Effect.fail(new CommandFailed({ message: "nothing was changed" }))))
     reader.question(prompt).then(

@@ -1,17 +1,17 @@
 /**
- * The end of our process.
+ * Ends the process with an exit code.
  */
 import { isatty } from "node:tty"
 
-/** Asked while it is there: of a terminal that is gone, nobody knows that it was one. */
+/** Checked at the start, because a closed terminal is no longer recognised as one. */
 const isOnTerminal = [0, 1, 2].some(isatty)
 
-/** With which we end when the terminal goes. */
+/** The exit code after SIGHUP, which is sent when the terminal is closed. */
 const hungUp = 129
 
 /**
- * Exits. Node resets its terminal last of all, and crashes where that is gone: then the signal that said so ends us instead,
- * after everything else that is done at an exit.
+ * Exits. The last thing that Node does is to reset the terminal, and it crashes if the terminal is gone. In this case the process
+ * ends itself with SIGHUP, after all other exit handlers.
  */
 export const exit = (code: number): void => {
   if (code === hungUp && isOnTerminal) {

@@ -1,7 +1,6 @@
 /**
- * Characters that a terminal does not show, or that reorder the text around them. A server could use them to hide words or to
- * make a name look like another one, so the terminal shows their code points instead. Emoji sequences and the joiners and
- * marks that scripts need stay as they are.
+ * Shows the code points of characters that a terminal does not display or that reorder the text around them. A server could use
+ * them to hide words or to imitate a name. Emoji sequences stay, and so do the joiners and marks that scripts need.
  */
 import { invisible } from "../../domain/internal/hiddenCharacters.js"
 
@@ -15,7 +14,7 @@ export const revealHidden = (text: string, reveal: (codePoint: number) => string
 
 const codePointLabel = (codePoint: number): string => `<U+${codePoint.toString(16).toUpperCase().padStart(4, "0")}>`
 
-/** More marks on one letter than any script needs cover the lines around it. */
+/** More marks on one letter than any script needs: they cover the lines above and below. */
 const tooManyMarks = "(?<=\\p{M}{8})\\p{M}"
 
 const hiddenOrMark = `(?:${invisible}|${tooManyMarks})`

@@ -1,5 +1,5 @@
 /**
- * Colours, or none.
+ * Colours texts for a terminal, or leaves them plain.
  */
 export interface Style {
   readonly bold: (text: string) => string
@@ -26,7 +26,7 @@ export const coloured: Style = {
   busy: code(33, 39)
 }
 
-/** Colours are for people: on a terminal, unless they want none (https://no-color.org) or it can show none. */
+/** Returns colours for a terminal, unless `NO_COLOR` is set (https://no-color.org) or the terminal has none. */
 export const styleFor = (
   isTerminal: boolean,
   env: { readonly NO_COLOR?: string | undefined; readonly TERM?: string | undefined }

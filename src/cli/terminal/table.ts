@@ -1,12 +1,11 @@
 /**
- * Text in columns that fit the width there is.
+ * Fits text to the width of a terminal: tables, wrapped lines, and texts without characters that could move the cursor.
  */
-
 import { largest } from "../../domain/internal/extremes.js"
 import { revealHidden } from "./invisible.js"
 import { plain, type Style } from "./style.js"
 
-/** One cell: what it says, and how that is coloured once it has its width. */
+/** The text of one cell. `paint` colours it after it is cut to its width. */
 export interface Cell {
   readonly text: string
   readonly paint?: ((text: string) => string) | undefined
@@ -14,39 +13,40 @@ export interface Cell {
 
 export interface Column {
   readonly title: string
-  /** May be cut to make room. The others are cut only when that is not enough. */
+  /** Cut first when the table is too wide. The other columns are cut only if that is not enough. Defaults to false. */
   readonly flexible?: boolean | undefined
 }
 
 const gap = 2
 
-/** One line without control characters, which would move the cursor, and with hidden characters made visible. */
+/** Converts a text to one line: white space becomes spaces, control characters `�`, hidden characters visible. */
 export const oneLine = (text: string): string =>
   // oxlint-disable-next-line no-control-regex
   revealHidden(text.replace(/[^\S\ufeff]+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "�"))
 
 /**
- * The same for a text of several lines, in which tabs stay. Of colours those stay that we use ourselves, where there are any:
- * whoever has written them, they do not last longer than the text.
+ * Removes everything from a text of several lines that could move the cursor, and makes hidden characters visible. Tabs stay, and
+ * so do the colours of {@link Style} unless the style is plain. Colours are reset at the end of the text, because a server may
+ * have written them.
  */
 export const harmless = (text: string, style: Style): string => {
-  let isPainted = false
+  let isColoured = false
   const clean = text.replaceAll("\r\n", "\n").replace(harmful, (_, colour: string | undefined) => {
     if (colour === undefined) return "�"
-    if (style === plain || !ours.test(colour)) return ""
-    isPainted = true
+    if (style === plain || !styleColour.test(colour)) return ""
+    isColoured = true
     return colour
   })
   const shown = revealHidden(clean)
-  return isPainted ? `${shown}\u001b[0m` : shown
+  return isColoured ? `${shown}\u001b[0m` : shown
 }
 
 // oxlint-disable-next-line no-control-regex
 const harmful = /(\u001b\[[0-9;]{0,32}m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
-const ours = /\[(?:0?|[12]|22|3[1236]|39)m$/
+const styleColour = /\[(?:0?|[12]|22|3[1236]|39)m$/
 
-/** Exact JSON in which control characters and hidden characters are escaped. */
+/** Escapes control characters and hidden characters in JSON. The value stays the same. */
 export const visible = (json: string): string =>
   // oxlint-disable-next-line no-control-regex
   revealHidden(json.replace(/[\u007f-\u009f]/g, escapeUnits), (codePoint) =>
@@ -59,9 +59,9 @@ const escapeUnits = (text: string): string =>
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
     .join("")
 
-/** How many columns of a terminal a text takes: some characters take two, some none. */
+/** Returns the number of columns that a text takes on a terminal. Wide characters take two, combining marks none. */
 export const widthOf = (text: string): number => {
-  // what takes time is only for those who need it
+  // Segmentation is slow, and most texts need none.
   if (/^[\u0020-\u007e\u00a1-\u02ff\u2010-\u2027\u2190-\u2193]*$/.test(text)) return text.length
   let width = 0
   for (const { segment } of segmenter().segment(text)) width += isWide(segment) ? 2 : 1
@@ -71,12 +71,16 @@ export const widthOf = (text: string): number => {
 let shared: Intl.Segmenter | undefined
 const segmenter = (): Intl.Segmenter => (shared ??= new Intl.Segmenter(undefined, { granularity: "grapheme" }))
 
-const isWide = (segment: string): boolean =>
-  /\p{Extended_Pictographic}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
-    segment
-  )
+/** Emoji, and the scripts of East Asia. */
+const wide = new RegExp(
+  "\\p{Emoji_Presentation}|[\\ufe0f\\u20e3\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\ua960-\\ua97c\\uac00-\\ud7a3" +
+    "\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6\\u{16fe0}-\\u{1b2ff}\\u{20000}-\\u{3fffd}]",
+  "u"
+)
 
-/** The text, or as much of it as fits, with a sign that there is more. */
+const isWide = (segment: string): boolean => wide.test(segment)
+
+/** Cuts a text to a width. A cut text ends with `…`. */
 export const cut = (text: string, width: number): string => {
   if (widthOf(text) <= width) return text
   let used = 0
@@ -89,10 +93,10 @@ export const cut = (text: string, width: number): string => {
   return `${kept.trimEnd()}…`
 }
 
-/** Where there is no width that says so, no column is wider than this for the sake of one long text in it. */
+/** The maximum padding of a column if the table has no width, so that one long text does not widen all rows. */
 const widest = 60
 
-/** Without a width (no terminal), nothing is cut. */
+/** Renders a table. Without a width (no terminal), nothing is cut. */
 export const table = (
   columns: ReadonlyArray<Column>,
   rows: ReadonlyArray<ReadonlyArray<Cell>>,
@@ -120,7 +124,7 @@ export const table = (
   return [head, ...cells].map(line)
 }
 
-/** Takes from the widest flexible column until it fits, then from the widest of all. */
+/** Reduces the widest flexible column until the table fits, then the widest of the others. */
 export const fitted = (
   columns: ReadonlyArray<Column>,
   wanted: ReadonlyArray<number>,
@@ -148,7 +152,7 @@ export const fitted = (
   return widths
 }
 
-/** Lines of words no longer than the width, where words allow it. */
+/** Breaks a text into lines between words. A word that is longer than the width gets a line of its own. */
 export const wrap = (text: string, width: number): ReadonlyArray<string> =>
   text.split("\n").flatMap((raw) => {
     const paragraph = raw

@@ -1,5 +1,5 @@
 /**
- * Servers as they change: a table that stays in its place on a terminal, a line for each change elsewhere.
+ * Shows servers while they change: on a terminal as a table that is redrawn in place, elsewhere as one line per change.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -18,14 +18,14 @@ import { type Cell, cut } from "./table.js"
 type Snapshots = ReadonlyArray<ServerSnapshot>
 
 export interface Options {
-  /** Only this one. */
+  /** Shows only this server. */
   readonly name?: string | undefined
   readonly json: boolean
-  /** Stands above the table. */
+  /** Lines above the table. */
   readonly header?: ReadonlyArray<Cell> | undefined
-  /** Where lines go that are no data of the command. Defaults to false. */
+  /** Writes the lines to stderr, because they are not the data of the command. Defaults to false. */
   readonly asNotes?: boolean | undefined
-  /** What else to tell, below the table. Defaults to nothing. */
+  /** Events to show below the table. Defaults to none. */
   readonly news?: Stream.Stream<ServerEvent> | undefined
 }
 
@@ -42,35 +42,35 @@ export const watch = <E, R>(
     return yield* screen.width() === undefined ? lines(chosen, options) : live(chosen, options)
   })
 
-/** So many of the news stay in sight. */
-const newsInSight = 3
+/** The number of events shown below the table. */
+const shownNews = 3
 
-/** Redrawn at each change, and each second for what is counted. */
+/** Redraws the table at each change, and each second because it contains durations. */
 const live = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { header = [], news = Stream.empty }: Options) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     let latest: Snapshots = []
-    let told: ReadonlyArray<string> = []
+    let newsLines: ReadonlyArray<string> = []
     const draw = Effect.gen(function* () {
       const width = screen.width() ?? 80
       const now = yield* Clock.currentTimeMillis
       const table = serverTable(latest, { style: screen.style, width, now })
-      const below = told.length === 0 ? [] : ["", ...told.map((line) => screen.style.bad(cut(line, width)))]
+      const below = newsLines.length === 0 ? [] : ["", ...newsLines.map((line) => screen.style.bad(cut(line, width)))]
       const room = Math.max(screen.rows() - header.length - below.length - 2, 3)
       const hidden = table.length - room
       const shown = hidden > 0 ? [...table.slice(0, room - 1), `… and ${hidden + 1} more`] : table
       const above = header.map(({ paint, text }) => (paint ?? String)(cut(text, width)))
       yield* screen.redraw([...above, ...shown, ...below])
     })
-    const seen = Stream.map(changes, (all) => {
+    const updates = Stream.map(changes, (all) => {
       latest = all
     })
-    const heard = Stream.map(news, (event) => {
-      told = [...told, eventLine(event, plain)].slice(-newsInSight)
+    const events = Stream.map(news, (event) => {
+      newsLines = [...newsLines, eventLine(event, plain)].slice(-shownNews)
     })
     const ticks = Stream.fromSchedule(Schedule.spaced(Duration.seconds(1)))
-    yield* Stream.merge(seen, Stream.merge(heard, ticks), { haltStrategy: "left" }).pipe(
-      // a burst of changes is one picture
+    yield* Stream.merge(updates, Stream.merge(events, ticks), { haltStrategy: "left" }).pipe(
+      // A burst of changes is drawn once.
       Stream.buffer({ capacity: 1, strategy: "sliding" }),
       Stream.runForEach(() => draw),
       Effect.ensuring(screen.settle)
@@ -81,18 +81,18 @@ const lines = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { asNotes = false,
   Effect.gen(function* () {
     const screen = yield* Screen
     const write = asNotes ? screen.note : screen.out
-    // what is kept as a log says once that a server is down, not with each attempt
-    const isNews = asNotes ? isOtherKind : isOther
+    // Notes may be kept as a log, which needs one line for a failing server and not one for each attempt.
+    const isReported = asNotes ? isNewOutcome : isNewStatus
     let before: ReadonlyMap<string, ServerSnapshot> = new Map()
-    const told = Stream.mapEffect(changes, (all) =>
+    const statusLines = Stream.mapEffect(changes, (all) =>
       Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         const next = new Map<string, ServerSnapshot>()
         for (const snapshot of all) {
           const last = before.get(snapshot.name)
-          const isTold = last === undefined || isNews(last.status, snapshot.status)
-          if (isTold) yield* write(statusLine(snapshot, now))
-          next.set(snapshot.name, isTold || !asNotes ? snapshot : last)
+          const isWritten = last === undefined || isReported(last.status, snapshot.status)
+          if (isWritten) yield* write(statusLine(snapshot, now))
+          next.set(snapshot.name, isWritten || !asNotes ? snapshot : last)
         }
         for (const name of before.keys()) {
           if (!next.has(name)) yield* write(`${name}: removed`)
@@ -100,17 +100,17 @@ const lines = <E, R>(changes: Stream.Stream<Snapshots, E, R>, { asNotes = false,
         before = next
       })
     )
-    const heard = Stream.mapEffect(news, (event) => screen.note(eventLine(event, screen.noteStyle)))
-    yield* Stream.runDrain(Stream.merge(told, heard, { haltStrategy: "left" }))
+    const events = Stream.mapEffect(news, (event) => screen.note(eventLine(event, screen.noteStyle)))
+    yield* Stream.runDrain(Stream.merge(statusLines, events, { haltStrategy: "left" }))
   })
 
-/** How far an attempt has come is worth no line of its own. */
-const isOther = (before: ServerStatus, now: ServerStatus): boolean =>
+/** Whether a status differs from the one before, apart from the phase of an attempt. */
+const isNewStatus = (before: ServerStatus, now: ServerStatus): boolean =>
   before.status !== now.status || (now.status !== "connecting" && !equals(before, now))
 
-/** Nor is the next attempt of one that is down, nor that it came to the same. */
-export const isOtherKind = (told: ServerStatus, now: ServerStatus): boolean => {
-  if (told.status !== "failed") return isOther(told, now)
+/** Whether a status differs from the reported one, apart from further attempts that fail with the same kind of error. */
+export const isNewOutcome = (reported: ServerStatus, now: ServerStatus): boolean => {
+  if (reported.status !== "failed") return isNewStatus(reported, now)
   if (now.status !== "failed") return now.status !== "connecting"
-  return told.errorTag !== now.errorTag || told.gaveUp !== now.gaveUp
+  return reported.errorTag !== now.errorTag || reported.gaveUp !== now.gaveUp
 }

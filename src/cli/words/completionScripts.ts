@@ -1,5 +1,5 @@
 /**
- * Scripts that let a shell complete commands, options and choices.
+ * Writes scripts with which a shell completes commands, options and choices.
  */
 import { type Argument, kebab, type Option, type Spec, shared } from "./spec.js"
 
@@ -30,7 +30,7 @@ const wordsOf = (spec: Spec): ReadonlyArray<string> => [
   ...Object.values(spec.arguments).flatMap(({ choices = [] }) => choices)
 ]
 
-/** What the value of an option is made of, for a shell. */
+/** How a shell completes the value of an option. */
 const valueKind = (option: Option): "none" | "directory" | "file" | ReadonlyArray<string> | "text" => {
   if (option._tag === "Flag") return "none"
   if (option.value === "DIR") return "directory"
@@ -78,7 +78,7 @@ complete -o default -F _mcp_supervisor ${program}
 
 const quoted = (text: string): string => text.replaceAll("'", "'\\''")
 
-/** Within a description, these mean something to zsh. */
+/** Escapes the characters that have a meaning in a description for zsh. */
 const zshText = (text: string): string => quoted(text).replace(/[[\]:\\]/g, (letter) => `\\${letter}`)
 
 const zshAction = (kind: ReturnType<typeof valueKind>): string => {

@@ -1,5 +1,5 @@
 /**
- * Help, as text for a terminal of some width.
+ * Renders the help of all commands and of one command.
  */
 import { largest } from "../../domain/internal/extremes.js"
 import { type Argument, type Group, kebab, type Option, type Spec, shared } from "./spec.js"
@@ -9,15 +9,15 @@ import { wrap } from "../terminal/table.js"
 const program = "mcp-supervisor"
 
 const groups: ReadonlyArray<readonly [Group, string]> = [
-  ["look", "See what there is"],
-  ["use", "Use the servers"],
-  ["configure", "Configure"],
-  ["steer", "Steer a running supervisor"],
-  ["log in", "Log in"],
-  ["run", "Run"]
+  ["inspect", "Inspect servers"],
+  ["use", "Use servers"],
+  ["configure", "Configure servers"],
+  ["control", "Control a running supervisor"],
+  ["log in", "Log in to servers"],
+  ["run", "Run a supervisor"]
 ]
 
-/** All commands. */
+/** Renders the list of all commands. */
 export const overview = (specs: ReadonlyArray<Spec>, style: Style, width: number): string => {
   const longest = largest(
     specs.map((spec) => usageOf(spec, false).length),
@@ -29,19 +29,19 @@ export const overview = (specs: ReadonlyArray<Spec>, style: Style, width: number
     return members.length === 0 ? [] : [[style.bold(title), ...rows].join("\n")]
   })
   return [
-    `${style.bold(program)} keeps any number of MCP servers alive and offers all their tools as one catalog.`,
+    `${style.bold(program)} keeps any number of MCP servers running and merges their tools into one catalog.`,
     `${style.bold("Usage")}\n  ${program} <command> [options]`,
     ...sections,
     [
-      style.bold("Begin here"),
-      `  ${program} serve --demo              ${style.dim("four example servers, and what to try with them")}`,
-      `  ${program} import claude-code        ${style.dim("take over the servers you have")}`,
-      `  ${program} <command> --help          ${style.dim("what a command takes, with examples")}`
+      style.bold("Get started"),
+      `  ${program} serve --demo              ${style.dim("run four example servers and print commands to try")}`,
+      `  ${program} import claude-code        ${style.dim("import the servers of another MCP client")}`,
+      `  ${program} <command> --help          ${style.dim("show the options of a command, with examples")}`
     ].join("\n")
   ].join("\n\n")
 }
 
-/** One command. */
+/** Renders the help of one command. */
 export const page = (spec: Spec, style: Style, width: number): string => {
   const args = Object.values(spec.arguments)
   const own = Object.entries(spec.options)
@@ -77,7 +77,7 @@ export const page = (spec: Spec, style: Style, width: number): string => {
   ].join("\n\n")
 }
 
-/** How it is written: `add <name> [options] [-- command…]`. */
+/** Renders the usage of a command, such as `add <name> [options] [-- command…]`. */
 export const usageOf = (spec: Spec, full = true): string => {
   const args = Object.values(spec.arguments).map(({ need, value }) => {
     if (need === "required") return `<${value}>`

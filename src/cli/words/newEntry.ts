@@ -1,5 +1,5 @@
 /**
- * A config entry from the words of a command.
+ * Builds the config entry of a new server from the options and arguments of `add`.
  */
 import type * as ServerConfig from "../../domain/server/ServerConfig.js"
 import { excerpt } from "../../domain/internal/excerpt.js"
@@ -20,48 +20,50 @@ export interface Words {
   readonly oauthScope: string | undefined
 }
 
-/** The entry; what is wrong with the words; or that they do not say what to run or where to dial. */
-export type Made =
+/** The entry, or why the words are invalid. `Incomplete` means that they contain neither a command nor a URL. */
+export type NewEntry =
   | { readonly _tag: "Entry"; readonly entry: ServerConfig.Input }
-  | { readonly _tag: "Wrong"; readonly message: string }
-  | { readonly _tag: "Open" }
+  | { readonly _tag: "Invalid"; readonly message: string }
+  | { readonly _tag: "Incomplete" }
 
-const wrong = (message: string): Made => ({ _tag: "Wrong", message })
+const invalid = (message: string): NewEntry => ({ _tag: "Invalid", message })
 
-export const entryOf = (words: Words): Made => {
+export const entryOf = (words: Words): NewEntry => {
   const { args, command, rest, url } = words
-  const ways = [url !== undefined, command !== undefined, rest.length > 0].filter(Boolean).length
-  if (ways > 1) return wrong("give one of --url, --command and -- command…")
-  if (args.length > 0 && command === undefined) return wrong("--args goes with --command")
+  const targets = [url !== undefined, command !== undefined, rest.length > 0].filter(Boolean).length
+  if (targets > 1) return invalid("use only one of --url, --command and -- command…")
+  if (args.length > 0 && command === undefined) return invalid("--args requires --command")
   const env = pairs(words.env)
-  if (env._tag === "NoPair")
-    return wrong(`--env "${excerpt(env.word.replace(/=.*$/s, ""))}" is no variable: write KEY=VALUE`)
-  if (env._tag === "Twice") return wrong(`--env ${excerpt(env.key)} is given twice`)
+  if (env._tag === "NotAPair")
+    return invalid(`--env "${excerpt(env.word.replace(/=.*$/s, ""))}" is not a variable: write KEY=VALUE`)
+  if (env._tag === "Duplicate") return invalid(`--env ${excerpt(env.key)} is set twice`)
   const headers = pairs(words.header.map(headerPair), (name) => name.toLowerCase())
-  if (headers._tag === "NoPair") return wrong("a --header is written NAME=VALUE or 'NAME: VALUE'")
-  if (headers._tag === "Twice") return wrong(`--header ${excerpt(headers.key)} is given twice`)
-  if (ways === 0) return { _tag: "Open" }
+  if (headers._tag === "NotAPair") return invalid("write --header as NAME=VALUE or 'NAME: VALUE'")
+  if (headers._tag === "Duplicate") return invalid(`--header ${excerpt(headers.key)} is set twice`)
+  if (targets === 0) return { _tag: "Incomplete" }
   if (url !== undefined) return remote(words, url, headers.values)
-  if (words.header.length > 0) return wrong("--header is for servers with a --url")
-  if (hasOauth(words)) return wrong("--oauth is for servers with a --url")
+  if (words.header.length > 0) return invalid("--header requires --url")
+  if (hasOauth(words)) return invalid("--oauth requires --url")
   if (words.transport !== undefined && words.transport !== "stdio")
-    return wrong(`--transport ${words.transport} needs a --url`)
+    return invalid(`--transport ${words.transport} requires --url`)
   if (command !== undefined && args.length === 0 && isLine(command)) {
-    return wrong("--command is the program alone: write its arguments after --args, or all of it after --")
+    return invalid(
+      "--command takes only the program: write its arguments after --args, or the whole command line after --"
+    )
   }
   const line = command === undefined ? rest : [command, ...args]
   const environment = words.env.length === 0 ? {} : { environment: env.values }
   return { _tag: "Entry", entry: { type: "local", command: line as [string, ...Array<string>], ...environment } }
 }
 
-/** Such as `npx -y server`. What begins with a directory is a path, spaces and all. */
+/** Whether the text is a command line such as `npx -y server`, and not the path of a program with spaces in it. */
 const isLine = (command: string): boolean => /^[^\s/\\]+\s/.test(command)
 
-/** The words of a line that somebody typed; quotes keep spaces together. */
+/** Splits a typed line into words. Quoted spaces do not split. */
 export const lineWords = (line: string): ReadonlyArray<string> =>
   Array.from(line.matchAll(/"([^"]*)"|'([^']*)'|\S+/g), ([word, double, single]) => double ?? single ?? word)
 
-/** As in HTTP, or as in a shell. */
+/** Accepts `NAME: VALUE`, as in HTTP, besides `NAME=VALUE`. */
 const headerPair = (text: string): string => text.replace(/^([^:=\s]+):\s*/, "$1=")
 
 const hasOauth = (words: Words): boolean =>
@@ -69,18 +71,18 @@ const hasOauth = (words: Words): boolean =>
   words.noOauth ||
   [words.oauthClientId, words.oauthClientSecret, words.oauthScope].some((each) => each !== undefined)
 
-const remote = (words: Words, url: string, headers: Readonly<Record<string, string>>): Made => {
-  if (words.env.length > 0) return wrong("--env is for servers with a command")
-  if (words.transport === "stdio") return wrong("--transport stdio is for servers with a command")
+const remote = (words: Words, url: string, headers: Readonly<Record<string, string>>): NewEntry => {
+  if (words.env.length > 0) return invalid("--env requires a command, not --url")
+  if (words.transport === "stdio") return invalid("--transport stdio requires a command, not --url")
   const details = {
     ...(words.oauthClientId === undefined ? {} : { clientId: words.oauthClientId }),
     ...(words.oauthClientSecret === undefined ? {} : { clientSecret: words.oauthClientSecret }),
     ...(words.oauthScope === undefined ? {} : { scope: words.oauthScope })
   }
-  const wanted = words.oauth || Object.keys(details).length > 0
-  if (words.noOauth && wanted) return wrong("give one of --oauth and --no-oauth")
-  const oauth = words.noOauth ? { oauth: false as const } : wanted ? { oauth: details } : {}
+  const usesOauth = words.oauth || Object.keys(details).length > 0
+  if (words.noOauth && usesOauth) return invalid("use only one of --oauth and --no-oauth")
+  const oauth = words.noOauth ? { oauth: false as const } : usesOauth ? { oauth: details } : {}
   const kind = words.transport === undefined ? "remote" : words.transport
-  const given = words.header.length === 0 ? {} : { headers }
-  return { _tag: "Entry", entry: { type: kind, url, ...given, ...oauth } as ServerConfig.Input }
+  const headerPart = words.header.length === 0 ? {} : { headers }
+  return { _tag: "Entry", entry: { type: kind, url, ...headerPart, ...oauth } as ServerConfig.Input }
 }

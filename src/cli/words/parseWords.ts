@@ -1,135 +1,139 @@
 /**
- * From words to the input of one command. Strict: a word that is not understood is a mistake, never a value for something else.
+ * Parses the words of a command line to the input of one command. An unknown word is an error and never becomes the value of
+ * something else.
  */
 import { excerpt } from "../../domain/internal/excerpt.js"
 import { nearest } from "../../domain/internal/nearest.js"
-import { type Argument, type Option, optionsOf, type Spec, shared, kebab } from "./spec.js"
+import { type Argument, type Option, optionsOf, type Shared, type Spec, shared, kebab } from "./spec.js"
 
-export type Parsed =
-  | { readonly _tag: "Run"; readonly command: string; readonly input: Readonly<Record<string, unknown>> }
-  | { readonly _tag: "Help"; readonly command?: string | undefined }
+/** The options of every command, and the values of the command's own options and arguments. */
+export type ParsedInput = Shared & Readonly<Record<string, unknown>>
+
+export type Parsed<Name extends string = string> =
+  | { readonly _tag: "Run"; readonly command: Name; readonly input: ParsedInput }
+  | { readonly _tag: "Help"; readonly command?: Name | undefined }
   | { readonly _tag: "Version" }
-  | { readonly _tag: "Wrong"; readonly command?: string | undefined; readonly message: string }
+  | { readonly _tag: "Invalid"; readonly command?: Name | undefined; readonly message: string }
 
-/** Ends parsing. */
-class Wrong {
+/** Thrown to end parsing. */
+class Invalid {
   readonly message: string
   constructor(message: string) {
     this.message = message
   }
 }
 
-export const parse = (specs: ReadonlyArray<Spec>, words: ReadonlyArray<string>): Parsed => {
-  const { before, command, rest } = split(words)
-  const end = rest.indexOf("--")
-  const own = [...before, ...(end === -1 ? rest : rest.slice(0, end))]
+type NamedSpec<Name extends string> = Spec & { readonly name: Name }
+
+export const parse = <Name extends string>(
+  specs: ReadonlyArray<NamedSpec<Name>>,
+  words: ReadonlyArray<string>
+): Parsed<Name> => {
+  const { after, before, command } = split(words)
   if (command === undefined) {
-    if (own.includes("--version") || own.includes("-V")) return { _tag: "Version" }
-    if (own.includes("--help") || own.includes("-h")) return { _tag: "Help" }
-    return { _tag: "Wrong", message: own.length === 0 ? "a command is missing" : `${excerpt(own[0]!)} is no command` }
+    if (before.includes("--version") || before.includes("-V")) return { _tag: "Version" }
+    if (before.includes("--help") || before.includes("-h")) return { _tag: "Help" }
+    const [first] = before
+    const message = first === undefined ? "a command is missing" : `${excerpt(first)} is not a command`
+    return { _tag: "Invalid", message }
   }
-  const known = specs.map(({ name }) => name)
-  const unknown = (name: string): Parsed => {
-    const meant = nearest(name, [...known, "help"])
-    return {
-      _tag: "Wrong",
-      message: `there is no command "${excerpt(name)}"${meant ? `; did you mean "${meant}"?` : ""}`
-    }
-  }
-  if (command === "help") {
-    const about = rest.find((word) => !word.startsWith("-"))
-    return about === undefined || known.includes(about) ? { _tag: "Help", command: about } : unknown(about)
-  }
-  const spec = specs.find(({ name }) => name === command)
-  if (spec === undefined) return unknown(command)
+  const isHelp = command === "help"
+  const name = isHelp ? after.find((word) => !word.startsWith("-")) : command
+  if (name === undefined) return { _tag: "Help" }
+  const spec = specs.find((each) => each.name === name)
+  if (spec === undefined) return { _tag: "Invalid", message: unknownCommand(name, specs) }
+  if (isHelp) return { _tag: "Help", command: spec.name }
   try {
-    const input = read(spec, [...before, ...rest])
-    return input === undefined ? { _tag: "Help", command } : { _tag: "Run", command, input }
-  } catch (wrong) {
-    if (wrong instanceof Wrong) return { _tag: "Wrong", command, message: wrong.message }
-    throw wrong
+    const input = read(spec, [...before, ...after])
+    return input === undefined ? { _tag: "Help", command: spec.name } : { _tag: "Run", command: spec.name, input }
+  } catch (error) {
+    if (error instanceof Invalid) return { _tag: "Invalid", command: spec.name, message: error.message }
+    throw error
   }
+}
+
+const unknownCommand = (name: string, specs: ReadonlyArray<Spec>): string => {
+  const meant = nearest(name, [...specs.map((each) => each.name), "help"])
+  return `unknown command "${excerpt(name)}"${meant === undefined ? "" : `; did you mean "${meant}"?`}`
 }
 
 interface Split {
   readonly before: ReadonlyArray<string>
   readonly command: string | undefined
-  readonly rest: ReadonlyArray<string>
+  readonly after: ReadonlyArray<string>
 }
 
-/** The first word that is no option, nor the value of one that every command takes. */
+/** Finds the command: the first word that is neither an option nor the value of an option of every command. */
 const split = (words: ReadonlyArray<string>): Split => {
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
     if (!word.startsWith("-")) {
-      return { before: words.slice(0, index), command: word, rest: words.slice(index + 1) }
+      return { before: words.slice(0, index), command: word, after: words.slice(index + 1) }
     }
     const option = Object.entries(shared).find(([key]) => word === `--${kebab(key)}`)?.[1]
     if (option !== undefined && option._tag !== "Flag") index++
   }
-  return { before: words, command: undefined, rest: [] }
+  return { before: words, command: undefined, after: [] }
 }
 
-/** Nothing where help is asked for, whatever else is wrong. */
-const read = (spec: Spec, words: ReadonlyArray<string>): Readonly<Record<string, unknown>> | undefined => {
+/** Returns the input of a command, or `undefined` if the words contain `--help`, even beside invalid words. */
+const read = (spec: Spec, words: ReadonlyArray<string>): ParsedInput | undefined => {
   const options = optionsOf(spec)
   const given = new Map<string, Array<string>>()
-  const plain: Array<string> = []
-  const wrong: Array<string> = []
+  const positional: Array<string> = []
+  const errors: Array<string> = []
   let rest: ReadonlyArray<string> = []
-
-  const isOption = (word: string): boolean => lookUp(options, word) !== undefined
 
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
     if (word === "--") {
       const others = words.slice(index + 1)
-      if (spec.rest === undefined) for (const other of others) plain.push(other)
+      if (spec.rest === undefined) for (const other of others) positional.push(other)
       else rest = others
       break
     }
     if (!word.startsWith("-") || word === "-" || isNumber(word)) {
-      plain.push(word)
+      positional.push(word)
       continue
     }
     const found = lookUp(options, word)
     if (found === undefined) {
-      wrong.push(unknownOption(word, options))
+      errors.push(unknownOption(word, options))
       continue
     }
     const { attached, key, name, option } = found
     const values = given.get(key) ?? []
     given.set(key, values)
     if (option._tag === "Flag") {
-      if (attached !== undefined) wrong.push(`--${name} takes no value`)
+      if (attached !== undefined) errors.push(`--${name} takes no value`)
       values.push("")
       continue
     }
-    if (values.length > 0 && option._tag !== "Texts") wrong.push(`--${name} is given twice`)
+    if (values.length > 0 && option._tag !== "Texts") errors.push(`--${name} is set twice`)
     const isGreedy = option._tag === "Texts" && option.greedy === true
     if ((attached ?? words[index + 1]) === "" && !isGreedy) {
-      wrong.push(`--${name} needs a value that is not empty: --${name} ${option.value}`)
+      errors.push(`--${name} requires a value that is not empty: --${name} ${option.value}`)
     }
     if (attached !== undefined) {
       values.push(attached)
       continue
     }
-    // a letter among the words for another program is for that program
+    // Among the words of another program, a short option belongs to that program.
     const isValue = (next: string | undefined): next is string =>
-      next !== undefined && next !== "--" && !(isOption(next) && !(isGreedy && /^-\w$/.test(next)))
+      next !== undefined && next !== "--" && (lookUp(options, next) === undefined || (isGreedy && /^-\w$/.test(next)))
     if (!isValue(words[index + 1])) {
-      wrong.push(`--${name} needs a value: --${name} ${option.value}`)
+      errors.push(`--${name} requires a value: --${name} ${option.value}`)
       continue
     }
     values.push(words[++index]!)
     if (isGreedy) while (isValue(words[index + 1])) values.push(words[++index]!)
   }
   if (given.has("help")) return undefined
-  if (wrong.length > 0) throw new Wrong(wrong[0]!)
-  return { ...optionValues(options, given), ...argumentValues(spec, plain), rest }
+  if (errors.length > 0) throw new Invalid(errors[0]!)
+  return { ...optionValues(options, given), ...argumentValues(spec, positional), rest } as unknown as ParsedInput
 }
 
-/** So that `-1` is a value. */
+/** `-1` is a value, not an option. */
 const isNumber = (word: string): boolean => /^-\d/.test(word)
 
 type Options = ReturnType<typeof optionsOf>
@@ -153,7 +157,7 @@ const lookUp = (options: Options, word: string) => {
 const unknownOption = (word: string, options: Options): string => {
   const name = word.replace(/^-+/, "").replace(/=.*$/s, "")
   const meant = nearest(name, options.keys())
-  return `there is no option ${excerpt(word.replace(/=.*$/s, ""))}${meant === undefined ? "" : `; did you mean --${meant}?`}`
+  return `unknown option ${excerpt(word.replace(/=.*$/s, ""))}${meant === undefined ? "" : `; did you mean --${meant}?`}`
 }
 
 const optionValues = (options: Options, given: ReadonlyMap<string, ReadonlyArray<string>>) =>
@@ -174,7 +178,7 @@ const optionValue = (name: string, option: Option, values: ReadonlyArray<string>
     case "Whole": {
       if (value === undefined) return undefined
       if (!/^\d+$/.test(value) || Number(value) > option.max) {
-        throw new Wrong(`--${name} has to be a whole number from 0 to ${option.max}`)
+        throw new Invalid(`--${name} must be a whole number from 0 to ${option.max}`)
       }
       return Number(value)
     }
@@ -184,16 +188,16 @@ const optionValue = (name: string, option: Option, values: ReadonlyArray<string>
 const oneOf = (what: string, value: string, choices: ReadonlyArray<string>): void => {
   if (choices.includes(value)) return
   const meant = nearest(value, choices)
-  throw new Wrong(
-    `${what} has to be one of ${choices.join(", ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`
+  throw new Invalid(
+    `${what} must be one of ${choices.join(", ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`
   )
 }
 
-const argumentValues = (spec: Spec, plain: ReadonlyArray<string>): Readonly<Record<string, unknown>> => {
-  const left = [...plain]
+const argumentValues = (spec: Spec, positional: ReadonlyArray<string>): Readonly<Record<string, unknown>> => {
+  const left = [...positional]
   const values = Object.entries(spec.arguments).map(([key, argument]): [string, unknown] => {
     const isEmpty = (value: string | undefined) => value === "" && argument.mayBeEmpty !== true
-    const empty = () => new Wrong(`<${argument.value}> is empty: ${meaning(argument)}`)
+    const empty = () => new Invalid(`<${argument.value}> is empty: ${meaning(argument)}`)
     if (argument.need === "many") {
       if (left.some(isEmpty)) throw empty()
       return [key, left.splice(0)]
@@ -201,11 +205,11 @@ const argumentValues = (spec: Spec, plain: ReadonlyArray<string>): Readonly<Reco
     const value = left.shift()
     if (isEmpty(value)) throw empty()
     if (value === undefined && argument.need === "required")
-      throw new Wrong(`<${argument.value}> is missing: ${meaning(argument)}`)
+      throw new Invalid(`<${argument.value}> is missing: ${meaning(argument)}`)
     if (value !== undefined && argument.choices !== undefined) oneOf(`<${argument.value}>`, value, argument.choices)
     return [key, value]
   })
-  if (left.length > 0) throw new Wrong(`"${excerpt(left[0]!)}" is one word too many`)
+  if (left.length > 0) throw new Invalid(`unexpected argument "${excerpt(left[0]!)}"`)
   return Object.fromEntries(values)
 }
 

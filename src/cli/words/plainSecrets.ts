@@ -1,5 +1,6 @@
 /**
- * Secrets that `add` was given as plain text. In a project's file everybody with a copy of the project would read them.
+ * Finds secrets that `add` received as plain text, and replaces them by variables. A project file is shared with all users of the
+ * project, so a secret must not be written to it.
  */
 import type * as ServerConfig from "../../domain/server/ServerConfig.js"
 import { isMadeOfWords } from "../../domain/internal/looksLikeName.js"
@@ -7,17 +8,17 @@ import * as Secrets from "../../domain/Secrets.js"
 import { shellWord } from "../../domain/internal/shellWord.js"
 
 export interface PlainSecret {
-  /** Such as `--env TOKEN`. */
+  /** The option that contains the secret, such as `--env TOKEN`. */
   readonly option: string
-  /** The variable to name instead. */
+  /** The name of a variable for the secret. */
   readonly variable: string
-  /** What to write instead of the value. */
-  readonly instead: string
+  /** The text that replaces the secret. */
+  readonly replacement: string
 }
 
 type Texts = Readonly<Record<string, string>>
 
-/** What {@link withVariables} looks at. Everything that `add` makes has this shape. */
+/** The keys of an entry that may contain secrets. Every entry that `add` builds has this shape. */
 interface Fields {
   readonly command?: ReadonlyArray<string>
   readonly environment?: Texts
@@ -41,7 +42,7 @@ const asVariable = (...words: ReadonlyArray<string>): string =>
     .replace(/[^A-Z\d]+/g, "_")
     .replace(/^(?=\d)|^_+|_+$/g, "")
 
-/** The entry with a variable in place of each secret, and which they were. */
+/** Returns the entry with a variable in place of each secret, and the secrets that were found. */
 export const withVariables = (
   server: string,
   entry: ServerConfig.Input
@@ -49,9 +50,9 @@ export const withVariables = (
   const { command, environment, headers, oauth } = entry as Fields
   const found: Array<PlainSecret> = []
   const name = (option: string, variable: string, prefix = ""): string => {
-    const instead = `${prefix}{env:${variable}}`
-    found.push({ option, variable, instead })
-    return instead
+    const replacement = `${prefix}{env:${variable}}`
+    found.push({ option, variable, replacement })
+    return replacement
   }
   const change = (texts: Texts, replace: (key: string, value: string) => string | undefined): Texts =>
     Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, replace(key, value) ?? value]))
@@ -89,7 +90,7 @@ export const withVariables = (
   return { entry: changed as ServerConfig.Input, found }
 }
 
-/** The words that add an entry, for a shell. */
+/** Renders the shell command that adds an entry to the project file. */
 export const addCommand = (server: string, entry: ServerConfig.Input): string => {
   const { command = [], environment = {}, headers = {}, oauth, type, url } = entry as Fields
   const pairs = (option: string, texts: Texts) =>
@@ -101,7 +102,7 @@ export const addCommand = (server: string, entry: ServerConfig.Input): string =>
     server,
     "--scope",
     "project",
-    // an address that holds a password is not repeated
+    // A URL that contains a password is not printed.
     ...(url === undefined ? [] : ["--url", Secrets.make(Secrets.ofUrl(url)).values.length === 0 ? url : "…"]),
     ...(url === undefined || type === undefined || type === "remote" ? [] : ["--transport", type]),
     ...pairs("--env", environment),

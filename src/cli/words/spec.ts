@@ -1,9 +1,9 @@
 /**
- * What a command takes, as data. Parsing, help, completions and the documentation are all made from it; nothing here needs more
- * than the language, so that help and completions come at once.
+ * Describes the options and arguments of a command as data. The parser, the help, the completion scripts and the documentation are
+ * derived from it. It imports nothing, so that help and completions start fast.
  */
 
-/** There or not. */
+/** An option without a value. */
 export interface Flag {
   readonly _tag: "Flag"
   readonly summary: string
@@ -11,23 +11,25 @@ export interface Flag {
   readonly alias?: string | undefined
 }
 
+/** An option with one value. */
 export interface Text {
   readonly _tag: "Text"
-  /** What stands for the value in a usage line. */
+  /** The placeholder of the value in a usage line. */
   readonly value: string
   readonly summary: string
   readonly choices?: ReadonlyArray<string> | undefined
 }
 
-/** May be given more than once. */
+/** An option that may be repeated. */
 export interface Texts {
   readonly _tag: "Texts"
   readonly value: string
   readonly summary: string
-  /** Takes every word up to the next option. */
+  /** Takes all words up to the next option. Defaults to false. */
   readonly greedy?: boolean | undefined
 }
 
+/** An option whose value is a whole number. */
 export interface Whole {
   readonly _tag: "Whole"
   readonly value: string
@@ -38,12 +40,12 @@ export interface Whole {
 export type Option = Flag | Text | Texts | Whole
 
 export interface Argument {
-  /** What stands for it in a usage line. */
+  /** The placeholder of the argument in a usage line. */
   readonly value: string
   readonly summary: string
   readonly need: "required" | "optional" | "many"
   readonly choices?: ReadonlyArray<string> | undefined
-  /** Whether nothing says something. Defaults to false. */
+  /** Whether an empty text is valid. Defaults to false. */
   readonly mayBeEmpty?: boolean | undefined
 }
 
@@ -53,15 +55,15 @@ export interface Spec {
   readonly summary: string
   readonly details?: string | undefined
   readonly group: Group
-  /** In the order in which they are written. */
+  /** In the order of the command line. */
   readonly arguments: Readonly<Record<string, Argument>>
   readonly options: Readonly<Record<string, Option>>
-  /** What may follow `--`. Without it, words after `--` are arguments. */
+  /** The placeholder of the words after `--`. Without it, these words are arguments. */
   readonly rest?: string | undefined
   readonly examples: readonly [string, ...ReadonlyArray<string>]
 }
 
-export type Group = "look" | "use" | "configure" | "steer" | "log in" | "run"
+export type Group = "inspect" | "use" | "configure" | "control" | "log in" | "run"
 
 export const flag = (summary: string, alias?: string): Flag => ({ _tag: "Flag", summary, alias })
 
@@ -88,10 +90,10 @@ export const argument = <Need extends Argument["need"]>(
   choices?: ReadonlyArray<string>
 ): Argument & { readonly need: Need } => ({ need, value, summary, choices })
 
-/** Keeps the exact type, so that {@link Input} knows every value. */
+/** Returns the spec with its exact type, from which {@link Input} is derived. */
 export const command = <const S extends Spec>(spec: S): S => spec
 
-/** What every command takes. */
+/** The options of every command. */
 export const shared = {
   config: texts("FILE", "A further config file; overrides the project and global files; may be repeated"),
   cwd: text("DIR", "Use this directory as the working directory"),
@@ -119,13 +121,13 @@ type Values<Options> = { readonly [Key in keyof Options]: ValueOf<Options[Key]> 
 
 export type Shared = Values<Omit<typeof shared, "help">>
 
-/** What a command gets. */
+/** The parsed options and arguments of a command. */
 export type Input<S extends Spec> = Shared &
   Values<S["options"]> & { readonly [Key in keyof S["arguments"]]: ArgumentOf<S["arguments"][Key]> } & {
     readonly rest: ReadonlyArray<string>
   }
 
-/** All options of a command by the name that is written. */
+/** All options of a command, by their names on the command line. */
 export const optionsOf = (spec: Spec): ReadonlyMap<string, { readonly key: string; readonly option: Option }> =>
   new Map(Object.entries({ ...spec.options, ...shared }).map(([key, option]) => [kebab(key), { key, option }] as const))
 

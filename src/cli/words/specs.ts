@@ -1,5 +1,5 @@
 /**
- * All commands there are, in the order in which help shows them.
+ * Lists the specs of all commands, in the order of the help page.
  */
 import { spec as add } from "../commands/config/add.js"
 import { spec as auth } from "../commands/login/auth.js"
@@ -30,9 +30,8 @@ import { spec as stop } from "../commands/daemon/stop.js"
 import { spec as test } from "../commands/login/test.js"
 import { spec as tools } from "../commands/catalog/tools.js"
 import { spec as trust } from "../commands/config/trust.js"
-import type { Spec } from "./spec.js"
 
-export const specs: ReadonlyArray<Spec> = [
+export const specs = [
   list,
   status,
   tools,
@@ -62,4 +61,10 @@ export const specs: ReadonlyArray<Spec> = [
   start,
   stop,
   completions
-]
+] as const
+
+type Specs = { readonly [S in (typeof specs)[number] as S["name"]]: S }
+
+export type CommandName = keyof Specs
+
+export type SpecOf<Name extends CommandName> = Specs[Name]

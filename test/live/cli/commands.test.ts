@@ -168,7 +168,7 @@ describe.concurrent("using", () => {
     assert.strictEqual((await here.run(["prompt", "notes", "greet", "Ada"])).code, 2)
     const twice = await here.run(["prompt", "notes", "greet", "name=Ada", "name=Bob"])
     assert.strictEqual(twice.code, 2)
-    assert.include(twice.stderr, '"name" is given twice')
+    assert.include(twice.stderr, '"name" is set twice')
   })
 
   it("test reports each step, beside whatever runs", async () => {
@@ -237,7 +237,7 @@ describe("steering", () => {
   })
 
   it("reload prints the plan", async () => {
-    assert.match(ok(await here.run(["reload"])), /nothing changed/)
+    assert.match(ok(await here.run(["reload"])), /no changes/)
     assert.deepStrictEqual(json(await here.run(["reload", "--json"])).restart, [])
   })
 

@@ -60,9 +60,9 @@ describe.concurrent("add", () => {
       assert.strictEqual(code, 2, words.join(" "))
       assert.include(stderr, text)
     }
-    await wrong(["--url", "https://a", "--", "node"], "give one of --url, --command and -- command…")
-    await wrong(["--url", "https://a", "--oauth", "--no-oauth"], "give one of --oauth and --no-oauth")
-    await wrong(["--oauth", "--", "node"], "--oauth is for servers with a --url")
+    await wrong(["--url", "https://a", "--", "node"], "use only one of --url, --command and -- command…")
+    await wrong(["--url", "https://a", "--oauth", "--no-oauth"], "use only one of --oauth and --no-oauth")
+    await wrong(["--oauth", "--", "node"], "--oauth requires --url")
     await wrong(["--env", "A", "--", "node"], "write KEY=VALUE")
     await wrong(["--url", "no address"], "url")
     assert.throws(() => readFileSync(globalFile(here)))

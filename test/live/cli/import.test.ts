@@ -25,7 +25,7 @@ describe("import", () => {
     const imported = await here.run(["import", "claude-code"])
     assert.strictEqual(imported.code, 0, imported.stderr)
     const file = join(here.project, "mcp-supervisor.json")
-    assert.strictEqual(imported.stdout, `added evil from ${source} to ${file} (not trusted yet)\n`)
+    assert.strictEqual(imported.stdout, `added evil from ${source} to ${file} (not approved)\n`)
     assert.include(imported.stderr, "mcp-supervisor trust")
     const status = JSON.parse((await here.run(["status", "evil", "--json"])).stdout)
     assert.deepInclude(status.evil, { status: "disabled", by: "trust" })
@@ -104,7 +104,7 @@ describe("import", () => {
       const { code, stdout } = await here.onTerminal(
         ["import", "cursor", "--scope", "global"],
         [
-          ["Let it run", "y\r"],
+          ["Allow it to run", "y\r"],
           ["second", "\r"]
         ]
       )
@@ -119,7 +119,7 @@ describe("import", () => {
       ])
         assert.include(stdout, text)
       assert.notMatch(stdout, /^cs/m)
-      assert.include(stdout, "skipped two: you have declined it")
+      assert.include(stdout, "skipped two: declined")
       assert.deepStrictEqual(Object.keys(JSON.parse(readFileSync(globalFile(here), "utf8")).mcp), ["one"])
       assert.isFalse(existsSync(join(here.project, "mcp-supervisor.json")))
     }

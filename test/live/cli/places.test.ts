@@ -130,7 +130,7 @@ describe("add", () => {
       "--header",
       "Authorization=Bearer abc"
     ]
-    const { code, stdout } = await here.onTerminal(words, [["instead of writing it down", "\r"]])
+    const { code, stdout } = await here.onTerminal(words, [["instead of the value", "\r"]])
     assert.strictEqual(code, 0, stdout)
     const { mcp } = JSON.parse(readFileSync(join(here.project, "mcp-supervisor.json"), "utf8"))
     assert.deepStrictEqual(mcp.api.headers, { Authorization: "Bearer {env:API_TOKEN}" })

@@ -22,16 +22,15 @@ describe.concurrent("words", () => {
     await wrong([], "a command is missing")
     await wrong(["lst"], 'did you mean "list"?')
     await wrong(["list", "--jsn"], "did you mean --json?")
-    await wrong(["list", "--cwd"], "--cwd needs a value: --cwd DIR")
-    for (const command of ["list", "start"])
-      await wrong([command, "--cwd", "/nope"], "/nope: there is no such directory")
-    await wrong(["list", "--json", "--cwd", "/nope"], "/nope: there is no such directory")
+    await wrong(["list", "--cwd"], "--cwd requires a value: --cwd DIR")
+    for (const command of ["list", "start"]) await wrong([command, "--cwd", "/nope"], "/nope: no such directory")
+    await wrong(["list", "--json", "--cwd", "/nope"], "/nope: no such directory")
     await wrong(["read", "notes"], "<uri> is missing")
-    await wrong(["stop", "now"], '"now" is one word too many')
-    await wrong(["serve", "--port", "70000"], "--port has to be a whole number from 0 to 65535")
+    await wrong(["stop", "now"], 'unexpected argument "now"')
+    await wrong(["serve", "--port", "70000"], "--port must be a whole number from 0 to 65535")
     await wrong(["import", "emacs"], "one of opencode")
     await wrong(["add", "x"], "--url, --command or -- command… is missing")
-    await wrong(["add"], "a name is missing")
+    await wrong(["add"], "the name is missing")
     await wrong(["serve", "--host", "0.0.0.0", "--port", "0"], "a token of your own")
   })
 
@@ -296,7 +295,7 @@ describe.runIf(hasTerminal)("on a terminal", () => {
       ["add"],
       [
         ["Name of the server", "notes\n"],
-        ["Its command", `${program} ${file}\n`]
+        ["Command of the server", `${program} ${file}\n`]
       ]
     )
     assert.strictEqual(added.code, 0, added.stdout)

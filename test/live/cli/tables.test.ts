@@ -26,7 +26,7 @@ describe("the commands", () => {
     assert.include(await ok("remove", "github"), "removed github")
     assert.include(await ok("test", "my-server"), "my-server works")
     assert.match(await ok("status"), /my-server +● connected/)
-    assert.include(await ok("reload"), "nothing changed")
+    assert.include(await ok("reload"), "no changes")
     assert.match(await ok("stop"), /^stopped/)
   })
 })

@@ -158,7 +158,7 @@ describe.concurrent("trust", () => {
     writeFileSync(join(here.project, "mcp-supervisor.json"), JSON.stringify({ mcp: { x: { command, environment } } }))
     const { stderr, stdout } = await here.run(["config"])
     assert.notMatch(stdout + stderr, /hunter2|S3cr3tPw|correct horse/)
-    assert.include(stderr, "not approved yet: x; to see what they do, and decide: mcp-supervisor trust")
+    assert.include(stderr, "not approved: x; to review and approve: mcp-supervisor trust")
   })
 
   it("says which approvals it took back, and claims none that it did not store (security L4)", async () => {
@@ -169,7 +169,7 @@ describe.concurrent("trust", () => {
     const file = join(here.project, "mcp-supervisor.json")
     writeFileSync(file, JSON.stringify({ mcp: suspicious }))
     ok(await here.run(["trust", "--yes"]))
-    const revoked = [here.project, file].map((path) => `took back the approval of ${path}\n`).join("")
+    const revoked = [here.project, file].map((path) => `revoked the approval of ${path}\n`).join("")
     assert.strictEqual(ok(await here.run(["trust", "--revoke"], { cwd: sub })), revoked)
     ok(await here.run(["trust", "--yes"]))
     const asData = ok(await here.run(["trust", "--revoke", "--json"], { cwd: sub }))

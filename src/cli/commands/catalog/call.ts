@@ -41,13 +41,13 @@ export const run = (input: Input<typeof spec>) =>
       })
     return yield* withSupervisor(input, { only: (name) => refs.some((ref) => mayBelongTo(ref, name)) }, (handle) =>
       Effect.gen(function* () {
-        const tool = yield* meant(handle, refs)
+        const tool = yield* resolve(handle, refs)
         const result = yield* screen.busy(() => doing, handle.call(tool, args, onProgress))
         const code = result.isError === true ? 1 : 0
         if (input.json) return yield* Effect.as(screen.json(result), code)
         const text = resultText(result)
         if (text !== "") yield* screen.out(text)
-        if (code !== 0) yield* screen.note(screen.noteStyle.bad(`${input.tool} reports an error`))
+        if (code !== 0) yield* screen.note(screen.noteStyle.bad(`${input.tool} reported an error`))
         return code
       })
     )
@@ -62,8 +62,8 @@ interface Progress {
 type Refs = readonly [ToolRef, ...ReadonlyArray<ToolRef>]
 
 /**
- * `server/tool` names both; anything else is a public name. Either may have slashes of its own: then there are several ways to
- * read it, the one with the shortest name of a server first.
+ * Lists the tools that a word may name. `server/tool` names the server and its tool; anything else is a public name. Names may
+ * contain slashes, so there may be several readings, the one with the shortest server name first.
  */
 export const toolRefs = (word: string): Refs => {
   const slashes = Array.from(word.matchAll(/(?<!^)\//g), ({ index }) => index)
@@ -71,8 +71,8 @@ export const toolRefs = (word: string): Refs => {
   return first === undefined ? [{ name: word }] : [first, ...others]
 }
 
-/** The one whose server is there, of several the one with the longest name. */
-const meant = (handle: SupervisorHandle, refs: Refs): Effect.Effect<ToolRef, HandleFailure> => {
+/** Chooses the reading whose server exists; among several, the one with the longest server name. */
+const resolve = (handle: SupervisorHandle, refs: Refs): Effect.Effect<ToolRef, HandleFailure> => {
   if (refs.length === 1) return Effect.succeed(refs[0])
   return Effect.map(handle.servers, (servers) => {
     const names = new Set(servers.map(({ name }) => name))
@@ -80,7 +80,7 @@ const meant = (handle: SupervisorHandle, refs: Refs): Effect.Effect<ToolRef, Han
   })
 }
 
-/** A public name begins with that of its server, perhaps cut or with other characters replaced. */
+/** Whether the tool may belong to the server. A public name begins with the server name, which may be shortened or changed. */
 const mayBelongTo = ({ name, server }: ToolRef, candidate: string): boolean =>
   server === undefined
     ? name.startsWith(`${candidate.replace(/[^A-Za-z0-9_-]/g, "_")}_`) || ToolName.mayBelongTo(name, candidate)
@@ -90,7 +90,7 @@ const parsed = (text: string | undefined) =>
   Effect.gen(function* () {
     const given = text === "-" ? yield* stdin() : text
     if (given === undefined || given.trim() === "") return {}
-    const wrong = new WrongUsage({ message: `the arguments have to be one JSON object, such as '{"name":"Ada"}'` })
+    const wrong = new WrongUsage({ message: `the arguments must be one JSON object, such as '{"name":"Ada"}'` })
     const value = yield* Effect.try({ try: (): unknown => JSON.parse(given), catch: () => wrong })
     if (!Predicate.isRecord(value)) return yield* wrong
     if (!isDeeper(value, maxArgumentsDepth)) return value

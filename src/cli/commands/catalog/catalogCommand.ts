@@ -1,5 +1,5 @@
 /**
- * What `tools`, `resources` and `prompts` have in common.
+ * Runs `tools`, `resources` and `prompts`.
  */
 import * as Effect from "effect/Effect"
 import type { SupervisorHandle } from "../../supervisor/SupervisorHandle.js"
@@ -12,29 +12,29 @@ import { withSupervisor } from "../../supervisor/withSupervisor.js"
 type Catalog = Effect.Effect.Success<SupervisorHandle["catalog"]>
 
 interface Kind<Item> {
-  /** What it is called, if there is none. */
+  /** The plural, for the message that there are none. */
   readonly noun: string
-  readonly of: (catalog: Catalog) => ReadonlyArray<Item>
+  readonly select: (catalog: Catalog) => ReadonlyArray<Item>
   readonly table: (
     items: ReadonlyArray<Item>,
     options: { readonly style: Style; readonly width: number | undefined }
   ) => ReadonlyArray<string>
 }
 
-/** Shows what there is of a kind, of one server or all. The exit code is 3 if a server was named that is not usable. */
+/** Lists one kind of the catalog, of one server or all. Returns 3 if the named server lists nothing and is not usable. */
 export const catalogCommand = <Item extends { readonly server: string }>(
   input: Shared & { readonly server: string | undefined },
-  { noun, of, table }: Kind<Item>
+  { noun, select, table }: Kind<Item>
 ) => {
   const { json, server } = input
   return withSupervisor(input, { only: server === undefined ? undefined : [server] }, (handle) =>
     Effect.gen(function* () {
       const screen = yield* Screen
       const named = server === undefined ? undefined : yield* screen.busy("connecting", handle.server(server))
-      const all = of(yield* screen.busy("connecting", handle.catalog))
+      const all = select(yield* screen.busy("connecting", handle.catalog))
       const chosen = server === undefined ? all : all.filter((each) => each.server === server)
       const code = named !== undefined && chosen.length === 0 && !isUsable(named.status) ? 3 : 0
-      if (code !== 0) yield* screen.note(`${server} is not usable: mcp-supervisor status ${server} says why`)
+      if (code !== 0) yield* screen.note(`${server} is not usable; to see why: mcp-supervisor status ${server}`)
       if (json) return yield* Effect.as(screen.json(chosen), code)
       if (chosen.length === 0 && code === 0) yield* screen.note(`no ${noun}`)
       if (chosen.length > 0) yield* screen.out(table(chosen, { style: screen.style, width: screen.width() }).join("\n"))

@@ -22,15 +22,18 @@ export const spec = command({
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const given = pairs(input.values)
-    if (given._tag === "NoPair") {
-      return yield* new WrongUsage({ message: `"${given.word}" is no argument: write key=value` })
+    if (given._tag === "NotAPair") {
+      return yield* new WrongUsage({ message: `"${given.word}" is not an argument: write key=value` })
     }
-    if (given._tag === "Twice") return yield* new WrongUsage({ message: `"${given.key}" is given twice` })
+    if (given._tag === "Duplicate") return yield* new WrongUsage({ message: `"${given.key}" is set twice` })
     const { values } = given
     return yield* withSupervisor(input, { only: [input.server] }, (handle) =>
       Effect.gen(function* () {
         const screen = yield* Screen
-        const result = yield* screen.busy(`asking ${input.server}`, handle.prompt(input.server, input.name, values))
+        const result = yield* screen.busy(
+          `getting ${input.name} from ${input.server}`,
+          handle.prompt(input.server, input.name, values)
+        )
         yield* input.json ? screen.json(result) : screen.out(promptText(result))
       })
     )

@@ -5,11 +5,11 @@ import { argument, command, type Input } from "../../words/spec.js"
 export const spec = command({
   name: "prompts",
   summary: "List the prompts of one server or of all servers",
-  group: "look",
+  group: "inspect",
   arguments: { server: argument("optional", "server", "List only the prompts of this server") },
   options: {},
   examples: ["prompts", "prompts docs --json"]
 })
 
 export const run = (input: Input<typeof spec>) =>
-  catalogCommand(input, { noun: "prompts", of: ({ prompts }) => prompts, table: promptTable })
+  catalogCommand(input, { noun: "prompts", select: ({ prompts }) => prompts, table: promptTable })

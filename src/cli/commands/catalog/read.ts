@@ -24,7 +24,7 @@ export const run = (input: Input<typeof spec>) =>
       for (const each of result.contents) {
         if ("text" in each && typeof each.text === "string") yield* screen.out(each.text)
         else
-          yield* screen.note(`${each.uri} is not text (${each.mimeType ?? "of unknown type"}): --json gives its bytes`)
+          yield* screen.note(`${each.uri} is not text (${each.mimeType ?? "unknown type"}); to print its bytes: --json`)
       }
     })
   )

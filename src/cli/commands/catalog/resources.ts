@@ -6,7 +6,7 @@ export const spec = command({
   name: "resources",
   summary: "List the resources of one server or of all servers",
   details: "The list includes resource templates. With --json, a template has uriTemplate instead of uri.",
-  group: "look",
+  group: "inspect",
   arguments: { server: argument("optional", "server", "List only the resources of this server") },
   options: {},
   examples: ["resources", "resources docs --json"]
@@ -15,6 +15,6 @@ export const spec = command({
 export const run = (input: Input<typeof spec>) =>
   catalogCommand(input, {
     noun: "resources",
-    of: ({ resources, resourceTemplates }) => [...resources, ...resourceTemplates],
+    select: ({ resources, resourceTemplates }) => [...resources, ...resourceTemplates],
     table: resourceTable
   })

@@ -5,11 +5,11 @@ import { argument, command, type Input } from "../../words/spec.js"
 export const spec = command({
   name: "tools",
   summary: "List the tools of one server or of all servers",
-  group: "look",
+  group: "inspect",
   arguments: { server: argument("optional", "server", "List only the tools of this server") },
   options: {},
   examples: ["tools", "tools github --json"]
 })
 
 export const run = (input: Input<typeof spec>) =>
-  catalogCommand(input, { noun: "tools", of: ({ tools }) => tools, table: toolTable })
+  catalogCommand(input, { noun: "tools", select: ({ tools }) => tools, table: toolTable })

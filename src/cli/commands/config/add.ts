@@ -9,7 +9,7 @@ import { afterEdit, editOptions } from "./editOptions.js"
 import { entryOf, lineWords } from "../../words/newEntry.js"
 import { WrongUsage } from "../../failure.js"
 import { addCommand, type PlainSecret, withVariables } from "../../words/plainSecrets.js"
-import { type Home, placedLine } from "../../words/relativeWords.js"
+import { type ProjectFile, relocated } from "../../words/relativeWords.js"
 import { Screen } from "../../terminal/Screen.js"
 import { argument, command, flag, type Input, text, texts } from "../../words/spec.js"
 
@@ -45,46 +45,47 @@ export const spec = command({
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
-    const name = input.name ?? (yield* asked("a name", "Name of the server"))
-    let made = entryOf(input)
-    if (made._tag === "Open") {
-      const where = yield* asked(
-        "--url, --command or -- command…",
-        "Its command, or the https:// address of a remote server"
+    const name = input.name ?? (yield* answerTo("Name of the server", "the name"))
+    let parsed = entryOf(input)
+    if (parsed._tag === "Incomplete") {
+      const target = yield* answerTo(
+        "Command of the server, or https:// URL of a remote server",
+        "--url, --command or -- command…"
       )
-      const rest = existsSync(where) ? [where] : lineWords(where)
-      made = entryOf(isAddress(where) ? { ...input, url: where } : { ...input, rest })
+      const rest = existsSync(target) ? [target] : lineWords(target)
+      parsed = entryOf(isUrl(target) ? { ...input, url: target } : { ...input, rest })
     }
-    if (made._tag !== "Entry")
-      return yield* new WrongUsage({ message: made._tag === "Open" ? "nothing to run" : made.message })
+    if (parsed._tag !== "Entry") {
+      return yield* new WrongUsage({ message: parsed._tag === "Invalid" ? parsed.message : "the command is empty" })
+    }
     const options = { ...editOptions(input), scope: scopeOf(input.scope) }
     const { file, project } = yield* ConfigFiles.newServerFile(options)
-    const placed = yield* withPlacedPaths(made.entry, options.cwd, project)
-    const { entry: named, found } = project === undefined ? { entry: placed, found: [] } : withVariables(name, placed)
-    const takesVariables = found.length > 0 && screen.canAsk && (yield* prefersVariables(found, file))
-    const entry = takesVariables ? named : placed
-    const edited = yield* ConfigFiles.add(name, entry, options)
+    const plain = yield* relocatedEntry(parsed.entry, options.cwd, project)
+    const { entry: named, found } = project === undefined ? { entry: plain, found: [] } : withVariables(name, plain)
+    const usesVariables = found.length > 0 && screen.canAsk && (yield* prefersVariables(found, file))
+    const edited = yield* ConfigFiles.add(name, usesVariables ? named : plain, options)
     yield* afterEdit(input, edited, `added ${name} to ${edited.file}`)
-    if (found.length > 0 && !takesVariables) {
+    if (found.length > 0 && !usesVariables) {
       yield* screen.note(
-        `${found.map(({ option }) => option).join(" and ")} stands in ${edited.file} as plain text, and a project's file is shared. To name a variable instead:`
+        `${edited.file} is shared and contains ${found.map(({ option }) => option).join(" and ")} as plain text. To use a variable instead:`
       )
       yield* screen.note(`  mcp-supervisor remove ${shellWord(name)} && ${addCommand(name, named)}`)
     }
-    if (!input.json) yield* screen.note(`see whether it works: mcp-supervisor test ${name}`)
+    if (!input.json) yield* screen.note(`to check that it works: mcp-supervisor test ${name}`)
   })
 
-/** The server may run in another directory than this command. */
-const withPlacedPaths = (entry: ServerConfig.Input, cwd: string, home: Home | undefined) =>
+/** Rewrites the paths in the command of an entry, and prints the changes. */
+const relocatedEntry = (entry: ServerConfig.Input, cwd: string, project: ProjectFile | undefined) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     if (!("command" in entry) || !Array.isArray(entry.command)) return entry
-    const { changes, line } = placedLine(
+    const { changes, line } = relocated(
       entry.command as ReadonlyArray<string>,
       existsSync(cwd) ? realpathSync(cwd) : cwd,
-      home
+      project
     )
-    const why = home === undefined ? "the server may run in another directory" : `the server runs in ${home.runsIn}`
+    const why =
+      project === undefined ? "the server may run in another directory" : `the server runs in ${project.runsIn}`
     for (const { from, to } of changes)
       yield* screen.note(`${JSON.stringify(excerpt(from))} is written as ${to}: ${why}`)
     return changes.length === 0 ? entry : ({ ...entry, command: line } as ServerConfig.Input)
@@ -93,21 +94,20 @@ const withPlacedPaths = (entry: ServerConfig.Input, cwd: string, home: Home | un
 const prefersVariables = (found: ReadonlyArray<PlainSecret>, file: string) =>
   Effect.gen(function* () {
     const screen = yield* Screen
-    for (const { instead, option } of found)
-      yield* screen.note(
-        `${option} would stand in ${file} as plain text, and a project's file is shared; better: ${instead}`
-      )
+    for (const { option, replacement } of found)
+      yield* screen.note(`${option} is a secret, and ${file} is shared; use a variable instead: ${replacement}`)
     const variables = [...new Set(found.map(({ variable }) => variable))].join(", ")
-    const answer = yield* ask({ text: `Name ${variables} instead of writing it down? y/n`, preset: "y" })
+    const answer = yield* ask({ text: `Write the variable ${variables} instead of the value? y/n`, preset: "y" })
     return /^y(?:es)?$/i.test(answer)
   })
 
 const scopeOf = (scope: string | undefined) => (["project", "global"] as const).find((each) => each === scope)
 
-const isAddress = (text: string): boolean => /^https?:\/\//i.test(text)
+const isUrl = (text: string): boolean => /^https?:\/\//i.test(text)
 
-const asked = (what: string, question: string) =>
+/** Asks the question, or fails without a terminal because `missing` is not set. */
+const answerTo = (question: string, missing: string) =>
   Effect.gen(function* () {
     const { canAsk } = yield* Screen
-    return canAsk ? yield* ask({ text: question }) : yield* new WrongUsage({ message: `${what} is missing` })
+    return canAsk ? yield* ask({ text: question }) : yield* new WrongUsage({ message: `${missing} is missing` })
   })

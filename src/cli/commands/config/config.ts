@@ -26,10 +26,10 @@ export const run = (input: Input<typeof spec>) =>
     if (input.json) yield* screen.json(explanation)
     else {
       for (const line of explanationLines(explanation, loaded.layers, screen.style)) yield* screen.out(line)
-      const waiting = loaded.layers.flatMap(({ untrusted }) => untrusted)
-      if (waiting.length > 0)
+      const unapproved = loaded.layers.flatMap(({ untrusted }) => untrusted)
+      if (unapproved.length > 0)
         yield* screen.note(
-          `not approved yet: ${nameList([...new Set(waiting)])}; to see what they do, and decide: mcp-supervisor trust`
+          `not approved: ${nameList([...new Set(unapproved)])}; to review and approve: mcp-supervisor trust`
         )
       const note = directoryNote(loaded.workspace)
       if (note !== undefined) yield* screen.note(note)

@@ -21,10 +21,10 @@ export const spec = command({
 
 export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
-    yield* approved(input)
+    yield* requireApproval(input)
     const edited = yield* ConfigFiles.enable(input.name, editOptions(input))
     yield* afterEdit(input, edited, `enabled ${input.name} in ${edited.file}`)
-    // what a command switched off stays off through every change of the files
+    // A server that was disconnected by a command stays disconnected when its config changes.
     yield* Effect.ignore(
       ifRunning(input, (handle) =>
         Effect.flatMap(handle.server(input.name), ({ status }) =>
@@ -34,8 +34,8 @@ export const run = (input: Input<typeof spec>) =>
     )
   })
 
-/** Fails unless the server is approved, or becomes so now. */
-const approved = (input: Input<typeof spec>) =>
+/** Asks for the approval of the server if it is missing. Fails without an approval. */
+const requireApproval = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const pending = yield* ConfigFiles.reviewServer(input.name, editOptions(input))
     if (pending === undefined) return

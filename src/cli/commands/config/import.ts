@@ -18,7 +18,7 @@ import { entryLines } from "../../show/showTrust.js"
 import { argument, command, flag, type Input, text } from "../../words/spec.js"
 import { ifRunning } from "../../supervisor/withSupervisor.js"
 
-/** Kept here in full, so that help needs nothing else; a test compares it with what can be imported. */
+/** A copy of the list in `config`, so that help loads nothing else. A test compares the two. */
 export const clients = [
   "opencode",
   "claude-desktop",
@@ -81,17 +81,17 @@ export const run = (input: Input<typeof spec>) =>
     for (const server of found.servers.filter(({ name }) => isAsked(name))) {
       const approved = yield* isApproved(server, options)
       if (approved === "declined") {
-        skip.set(server.name, "you have declined it")
+        skip.set(server.name, "declined")
         continue
       }
-      const placed = yield* Effect.either(
+      const written = yield* Effect.either(
         input.dryRun
           ? ConfigFiles.destination(server, { ...options, approved })
           : ConfigFiles.addImported(server, { ...options, approved })
       )
-      if (Either.isLeft(placed)) failed.push(failureLine(server.name, placed.left.message))
+      if (Either.isLeft(written)) failed.push(failureLine(server.name, written.left.message))
       else {
-        const { file, trusted } = placed.right
+        const { file, trusted } = written.right
         added.push({ name: server.name, from: server.from.at(-1)!, file, trusted })
       }
     }
@@ -115,12 +115,12 @@ export const run = (input: Input<typeof spec>) =>
       yield* screen.note(message)
     for (const { issues, name } of unusable) {
       const { message } = new InvalidConfig({ server: name, issues })
-      yield* screen.note(screen.noteStyle.bad(`${message.replace("invalid config", "cannot work yet")}`))
+      yield* screen.note(screen.noteStyle.bad(`${message.replace("invalid config", "does not work yet")}`))
     }
     for (const { message } of problems) yield* screen.note(screen.noteStyle.bad(message))
-    if (added.length === 0 && !input.json) yield* screen.note("nothing to add")
+    if (added.length === 0 && !input.json) yield* screen.note("nothing to import")
     if (added.some(({ trusted }) => !trusted) && !input.dryRun)
-      yield* screen.note("servers of the project run only after you approve them: mcp-supervisor trust")
+      yield* screen.note("servers of the project run only after their approval: mcp-supervisor trust")
     if (!input.dryRun) yield* Effect.ignore(ifRunning(input, (handle) => handle.reload))
     const missed = input.names.filter((name) => skip.has(name))
     if (failed.length > 0) return yield* new CommandFailed({ message: failed.join("\n") })
@@ -128,13 +128,13 @@ export const run = (input: Input<typeof spec>) =>
   })
 
 const lineOf = ({ file, from, name, trusted }: Added, isDryRun: boolean): string =>
-  `${isDryRun ? "would add" : "added"} ${name} from ${from} to ${file}${trusted ? "" : " (not trusted yet)"}`
+  `${isDryRun ? "would add" : "added"} ${name} from ${from} to ${file}${trusted ? "" : " (not approved)"}`
 
-/** Most messages name the server themselves. */
+/** Adds the server name to a message that does not contain it. */
 const failureLine = (name: string, message: string): string =>
   message.startsWith(`${name}: `) || message.includes(`"${name}"`) ? message : `${name}: ${message}`
 
-/** A name that the client does not have is a mistake. */
+/** Fails if a requested server does not exist in the client. */
 const checkNames = (names: ReadonlyArray<string>, { client, files }: ConfigFiles.Imported) => {
   const known = new Set(files.flatMap(({ servers }) => servers))
   const unknown = names.find((name) => !known.has(name))
@@ -145,7 +145,7 @@ const checkNames = (names: ReadonlyArray<string>, { client, files }: ConfigFiles
   return new CommandFailed({ message: `${client} has no server "${excerpt(unknown)}"; ${advice}`, code: 3 })
 }
 
-/** A server of a project's file is written to a file that needs no trust only if the user says so after having seen it. */
+/** Asks before a server of a project file is written to a file that needs no approval. */
 const isApproved = (
   server: Server,
   options: { readonly scope?: string | undefined; readonly file?: string | undefined }
@@ -160,6 +160,6 @@ const isApproved = (
       screen.noteStyle
     ))
       yield* screen.note(line)
-    const answer = yield* ask({ text: "Let it run without trusting the project? y/n", preset: "n" })
+    const answer = yield* ask({ text: "Allow it to run without an approval of the project? y/n", preset: "n" })
     return /^y(?:es)?$/i.test(answer) ? true : "declined"
   })

@@ -4,7 +4,7 @@ import { ask } from "../../terminal/ask.js"
 import { CommandFailed, WrongUsage } from "../../failure.js"
 import { hostOf } from "../../supervisor/commandHost.js"
 import { Screen } from "../../terminal/Screen.js"
-import { isNews, reviewLines } from "../../show/showTrust.js"
+import { hasChanges, reviewLines } from "../../show/showTrust.js"
 import { argument, command, flag, type Input } from "../../words/spec.js"
 import { ifRunning } from "../../supervisor/withSupervisor.js"
 
@@ -31,7 +31,7 @@ export const run = (input: Input<typeof spec>) =>
     if (input.revoke) {
       const revoked = yield* ConfigFiles.distrust(options)
       if (input.json) yield* screen.json({ revoked })
-      else for (const path of revoked) yield* screen.out(`took back the approval of ${path}`)
+      else for (const path of revoked) yield* screen.out(`revoked the approval of ${path}`)
     } else yield* approve(input, options)
     yield* Effect.ignore(ifRunning(input, (handle) => handle.reload))
   })
@@ -40,13 +40,14 @@ const approve = (input: Input<typeof spec>, options: ConfigFiles.TrustOptions) =
   Effect.gen(function* () {
     const screen = yield* Screen
     const { approve, review } = yield* ConfigFiles.review(options)
-    const needsAnswer = isNews(review) && !input.yes
-    // what is asked about has been seen, also where stdout is for a program
+    const needsAnswer = hasChanges(review) && !input.yes
+    // A question is asked only after its subject was shown, also with --json.
     if (needsAnswer || !input.json) for (const line of reviewLines(review, screen.noteStyle)) yield* screen.note(line)
     if (needsAnswer) {
       if (!screen.canAsk) {
         return yield* new WrongUsage({
-          message: "nothing was approved: there is no terminal to ask on; if this is right, run it again with --yes"
+          message:
+            "nothing was approved because there is no terminal for the question; to approve this, repeat the command with --yes"
         })
       }
       const answer = yield* ask({ text: "Approve? y/N", preset: "" })
@@ -57,5 +58,5 @@ const approve = (input: Input<typeof spec>, options: ConfigFiles.TrustOptions) =
     for (const { file, servers } of review.files)
       yield* screen.out(`approved ${file}: ${servers.join(", ") || "no servers"}`)
     if (review.directory !== undefined) yield* screen.out(`approved the directory ${review.directory.path}`)
-    else if (review.files.length === 0) yield* screen.note("nothing to approve: your home needs no approval")
+    else if (review.files.length === 0) yield* screen.note("nothing to approve: your home directory needs no approval")
   })

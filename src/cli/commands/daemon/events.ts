@@ -9,7 +9,7 @@ export const spec = command({
   name: "events",
   summary: "Show what happened to the servers",
   details: "With --json, prints one event per line.",
-  group: "look",
+  group: "inspect",
   arguments: {},
   options: { follow: flag("Keep printing new events until interrupted or until the supervisor ends", "f") },
   examples: ["events", "events -f --json"]

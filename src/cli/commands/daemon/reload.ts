@@ -9,7 +9,7 @@ export const spec = command({
   summary: "Reload the config files and print what changes",
   details:
     "Requires a running supervisor. The supervisor applies changes of its config files automatically; this command waits until they are applied.",
-  group: "steer",
+  group: "control",
   arguments: {},
   options: {},
   examples: ["reload"]

@@ -5,7 +5,7 @@ export const spec = command({
   name: "connect",
   summary: "Connect a server now, even if it is disabled",
   details: "Requires a running supervisor. The exit code is 3 if the server does not become usable.",
-  group: "steer",
+  group: "control",
   arguments: { name: argument("required", "name", "The server") },
   options: {},
   examples: ["connect github"]

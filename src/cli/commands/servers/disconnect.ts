@@ -8,7 +8,7 @@ export const spec = command({
   summary: "Disconnect a server until connect or restart",
   details:
     "Requires a running supervisor. The config file is not changed; to disable a server permanently, use disable.",
-  group: "steer",
+  group: "control",
   arguments: { name: argument("required", "name", "The server") },
   options: {},
   examples: ["disconnect github"]

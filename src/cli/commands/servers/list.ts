@@ -11,7 +11,7 @@ export const spec = command({
   summary: "List the servers and their status",
   details:
     "Without a running supervisor, the command connects every server once and waits at most ten seconds. A server that is not ready by then is listed as connecting.",
-  group: "look",
+  group: "inspect",
   arguments: {},
   options: {},
   examples: ["list", "list --json | jq 'map_values(.status)'"]
@@ -31,5 +31,6 @@ export const run = (input: Input<typeof spec>) =>
     })
   )
 
-export const noServers = `no servers are configured; add one: mcp-supervisor add NAME -- command args…
-or take over those of another client: mcp-supervisor import claude-code`
+export const noServers = `no servers are configured
+to add one: mcp-supervisor add NAME -- command args…
+to import those of another client: mcp-supervisor import claude-code`

@@ -11,7 +11,7 @@ export const spec = command({
   summary: "Show the log of a server",
   details:
     "The log contains lines that the server wrote to stderr, lines on stdout that are not MCP messages, and MCP log messages.",
-  group: "look",
+  group: "inspect",
   arguments: { name: argument("required", "name", "The server") },
   options: { follow: flag("Keep printing new lines until interrupted or until the server is removed", "f") },
   examples: ["logs github", "logs github -f"]
@@ -26,9 +26,8 @@ export const run = (input: Input<typeof spec>) =>
       )
       if (!input.follow) return
       const now = yield* Effect.either(handle.server(input.name))
-      const isGone = Either.isLeft(now) && now.left._tag !== "ServerNotFound"
-      const isReplaced = Either.isRight(now)
-      const removed = `${input.name} was removed${isReplaced ? "; now there is another of that name" : ""}`
-      yield* screen.note(isGone ? supervisorEnded : removed)
+      const isUnreachable = Either.isLeft(now) && now.left._tag !== "ServerNotFound"
+      const removed = `${input.name} was ${Either.isRight(now) ? "replaced by another server of this name" : "removed"}`
+      yield* screen.note(isUnreachable ? supervisorEnded : removed)
     })
   )

@@ -6,7 +6,7 @@ export const spec = command({
   summary: "Close the connection of a server and open a new one",
   details:
     "Requires a running supervisor. The supervisor reloads all config files first. The exit code is 3 if the server does not become usable.",
-  group: "steer",
+  group: "control",
   arguments: { name: argument("required", "name", "The server") },
   options: {},
   examples: ["restart github"]

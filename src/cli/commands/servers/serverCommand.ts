@@ -1,5 +1,5 @@
 /**
- * What `connect` and `restart` have in common.
+ * Runs `connect` and `restart`.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -10,17 +10,17 @@ import { statusLine } from "../../show/showServers.js"
 import type { Shared } from "../../words/spec.js"
 import { withRunning } from "../../supervisor/withSupervisor.js"
 
-/** Has the running supervisor do something with a server, and shows what became of it. The exit code is 3 if that is no use. */
+/** Sends a command about one server to the running supervisor, and prints the resulting status. Returns 3 unless it is usable. */
 export const serverCommand = (
   input: Shared & { readonly name: string },
   doing: string,
-  move: (handle: SupervisorHandle) => (name: string) => HandleEffect<ServerStatus>
+  action: (handle: SupervisorHandle) => (name: string) => HandleEffect<ServerStatus>
 ) =>
   withRunning(input, (handle) =>
     Effect.gen(function* () {
       const screen = yield* Screen
       const { json, name } = input
-      const status = yield* screen.busy(`${doing} ${name}`, move(handle)(name))
+      const status = yield* screen.busy(`${doing} ${name}`, action(handle)(name))
       const code = isUsable(status) ? 0 : 3
       if (json) return yield* Effect.as(screen.json({ [name]: status }), code)
       const snapshot = yield* handle.server(name)

@@ -13,7 +13,7 @@ export const spec = command({
   name: "status",
   summary: "Show one server in detail, or the status of all servers",
   details: "With a name, the exit code is 0 if the server is usable and 3 if it is not.",
-  group: "look",
+  group: "inspect",
   arguments: { name: argument("optional", "name", "The server") },
   options: { watch: flag("Keep the output up to date until interrupted or until the supervisor ends") },
   examples: ["status", "status github", "status --watch"]
