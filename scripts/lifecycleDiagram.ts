@@ -10,7 +10,7 @@ const nodes = {
   connecting: "connecting",
   connected: "connected",
   replacing: "connected, being replaced",
-  retrying: "failed, tried again soon",
+  retrying: "failed, retried soon",
   gave_up: "failed, gave up for now",
   failed: "failed until something changes",
   needs_auth: "needs_auth",

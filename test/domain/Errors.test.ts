@@ -58,31 +58,31 @@ describe("the messages of errors", () => {
     [new Errors.NotSent({ server, reason: "gone" }), "files: not sent (gone); it is safe to try again"],
     [
       new Errors.OutcomeUnknown({ server, cause: new Errors.ProcessExited({ server, signal: "SIGKILL" }) }),
-      "files: the answer was lost, the call may have been executed; check before you repeat it (files: the process ended by signal SIGKILL; run its command by hand to see why)"
+      "files: the response was lost, the call may have been executed; check before you repeat it (files: the process ended by signal SIGKILL; run its command by hand to see why)"
     ],
     [
       new Errors.CallTimeout({ server, which: "idle", sent: true, after: 5 }),
-      "files: no answer and no progress for 5 ms; the call may have been executed"
+      "files: no response and no progress for 5 ms; the call may have been executed"
     ],
     [
       new Errors.CallTimeout({ server, which: "total", sent: false, after: 5 }),
-      "files: no answer in a total of 5 ms; the call was not sent"
+      "files: no response in a total of 5 ms; the call was not sent"
     ],
     [new Errors.RateLimited({ server, retryAfter: 5 }), "files: too many requests; try again in 5 ms"],
     [
       new Errors.Overloaded({ server, queued: 5 }),
-      'files: 5 calls are waiting already; try again later or raise "concurrency"'
+      'files: 5 calls are already waiting; try again later or raise "concurrency"'
     ],
     [
       new Errors.InvalidResult({ server, issues: [issue] }),
-      "files: the answer is no valid result, report it to the server's authors: timeout: expected a duration, found zero"
+      "files: the result is invalid, report it to the server's authors: timeout: expected a duration, found zero"
     ],
     [
       new Errors.InvalidResult({ server, issues: [issue], exceeds: "listBudget" }),
-      'files: the answer is too large, raise "listBudget" if the server needs it: timeout: expected a duration, found zero'
+      'files: the result is too large, raise "listBudget" if the server needs it: timeout: expected a duration, found zero'
     ],
     [new Errors.ProtocolError({ server, code: -32_601, message: "no such method" }), "no such method"],
-    [new Errors.SupervisorClosed(), "the supervisor is closed; build its layer again to go on"],
+    [new Errors.SupervisorClosed(), "the supervisor is closed; build its layer again to continue"],
     [
       new Errors.SpawnFailed({ server, command: "nod e", reason: "not_found", where: "/bin:/usr/bin" }),
       "files: command 'nod e' was not found; install it or give its full path (searched: /bin:/usr/bin)"
@@ -101,19 +101,19 @@ describe("the messages of errors", () => {
     ],
     [
       new Errors.SpawnFailed({ server, command: "node", reason: "no_resources" }),
-      "files: not started yet, tried again soon: the system has no room for another process; end some or raise the limits (ulimit -n, ulimit -u)"
+      "files: not started yet, retried soon: the system has no room for another process; end some or raise the limits (ulimit -n, ulimit -u)"
     ],
     [
       new Errors.SpawnFailed({ server, command: "node", reason: "no_resources", code: "EMFILE" }),
-      "files: not started yet, tried again soon: the supervisor has no free file descriptor; raise the limit (ulimit -n) or run fewer servers (EMFILE)"
+      "files: not started yet, retried soon: the supervisor has no free file descriptor; raise the limit (ulimit -n) or run fewer servers (EMFILE)"
     ],
     [
       new Errors.NetworkFailed({ server, code: "ENOMEM", permanent: false }),
-      "files: not reached yet, tried again soon: the system has no free memory; end some programs (ENOMEM)"
+      "files: not reached yet, retried soon: the system has no free memory; end some programs (ENOMEM)"
     ],
     [
       new Errors.ProcessExited({ server, phase: "handshake", exitCode: 1, stderr: "a\nb\nno database\n" }),
-      "files: the process ended with code 1 during handshake; its last words: no database"
+      "files: the process ended with code 1 during handshake; last line on stderr: no database"
     ],
     [
       new Errors.ProcessExited({ server }),
@@ -121,13 +121,13 @@ describe("the messages of errors", () => {
     ],
     [
       new Errors.ConnectTimeout({ server, phase: "discover", after: 5 }),
-      'files: no answer during discover within 5 ms; raise "timeout" if it needs longer'
+      'files: no response during discover within 5 ms; raise "timeout" if it needs longer'
     ],
     [
       new Errors.HttpFailed({ server, status: 502, detail: "bad gateway" }),
-      "files: answered HTTP 502 (bad gateway); its operator has to look at it"
+      "files: answered HTTP 502 (bad gateway); ask its operator"
     ],
-    [new Errors.HttpFailed({ server, status: 500 }), "files: answered HTTP 500; its operator has to look at it"],
+    [new Errors.HttpFailed({ server, status: 500 }), "files: answered HTTP 500; ask its operator"],
     [new Errors.HttpFailed({ server, status: 404 }), 'files: answered HTTP 404; check "url" and "headers"'],
     [
       new Errors.HandshakeRefused({ server, code: -32_603, detail: "boom" }),
@@ -139,7 +139,7 @@ describe("the messages of errors", () => {
     ],
     [
       new Errors.AuthError({ server, reason: "unavailable", detail: "nobody answers" }),
-      "files: credentials cannot be had right now: nobody answers"
+      "files: credentials are not available right now: nobody answers"
     ],
     [
       new Errors.NetworkFailed({ server, code: "ECONNREFUSED", permanent: false, detail: "port 1" }),
@@ -151,18 +151,18 @@ describe("the messages of errors", () => {
     ],
     [
       new Errors.IncompatibleServer({ server, detail: "it speaks HTML" }),
-      'files: not a server we can talk to (it speaks HTML); check "url", "type" and "protocol"'
+      'files: not a compatible MCP server (it speaks HTML); check "url", "type" and "protocol"'
     ],
     [
       new Errors.ConnectionClosed({ server, detail: "reset" }),
-      "files: the connection was closed (reset); its status says whether it is made again"
+      "files: the connection was closed (reset); its status says whether it is reconnected"
     ],
     [
       new Errors.ConnectionClosed({ server }),
-      "files: the connection was closed; its status says whether it is made again"
+      "files: the connection was closed; its status says whether it is reconnected"
     ],
-    [new Errors.SessionLost({ server }), "files: the server forgot our session; a new one is opened"],
-    [new Errors.HealthCheckFailed({ server, after: 5 }), "files: gave no sign of life for 5 ms; it is connected again"],
+    [new Errors.SessionLost({ server }), "files: the server lost the session; a new one is opened"],
+    [new Errors.HealthCheckFailed({ server, after: 5 }), "files: did not respond for 5 ms; it is reconnected"],
     [
       new Errors.AuthRequired({ server, reason: "log in first", scope: "read", login: true }),
       "files: log in first (scope read); log in: mcp-supervisor auth files"
@@ -265,7 +265,7 @@ describe("a failure", () => {
   it("does not repeat the name of the server", () => {
     assert.strictEqual(
       Failure.fromError(new Errors.SessionLost({ server })).error,
-      "the server forgot our session; a new one is opened"
+      "the server lost the session; a new one is opened"
     )
     assert.match(Failure.fromError(new Errors.InvalidConfig({ issues: [issue] })).error, /^invalid config: timeout/)
   })

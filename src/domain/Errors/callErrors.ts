@@ -15,10 +15,10 @@ import { AuthRequired, ConnectionError } from "./connectionErrors.js"
  * @category call errors
  */
 export class ToolNotFound extends Schema.TaggedError<ToolNotFound>("mcp-supervisor/ToolNotFound")("ToolNotFound", {
-  /** The name that was asked for. */
+  /** The requested name. */
   tool: Schema.String,
   server: Schema.optional(Schema.String),
-  /** The catalog that was looked into. */
+  /** The revision of the catalog that was searched. */
   revision: Schema.optional(Schema.Finite),
   nearest: Schema.optional(Schema.String)
 }) {
@@ -30,7 +30,7 @@ export class ToolNotFound extends Schema.TaggedError<ToolNotFound>("mcp-supervis
 }
 
 /**
- * The server is not in a state in which it takes calls, and will not be soon.
+ * The server does not accept calls, and will not within the waiting time of the call.
  *
  * @since 0.1.0
  * @category call errors
@@ -45,7 +45,7 @@ export class ServerUnavailable extends Schema.TaggedError<ServerUnavailable>("mc
 }
 
 /**
- * The arguments do not fit the tool's input schema, or a required one is missing. Nothing was sent.
+ * The arguments do not match the tool's input schema, or a required one is missing. Nothing was sent.
  *
  * @since 0.1.0
  * @category call errors
@@ -65,7 +65,7 @@ export class InvalidArguments extends Schema.TaggedError<InvalidArguments>("mcp-
 }
 
 /**
- * The call did not leave us: it was not executed and may be repeated.
+ * The call was not sent: it was not executed and may be repeated.
  *
  * @since 0.1.0
  * @category call errors
@@ -80,7 +80,7 @@ export class NotSent extends Schema.TaggedError<NotSent>("mcp-supervisor/NotSent
 }
 
 /**
- * The call was sent and the answer was lost: it may or may not have been executed.
+ * The call was sent and its response was lost: it may or may not have been executed.
  *
  * @since 0.1.0
  * @category call errors
@@ -90,12 +90,12 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>("mcp-supe
   { server: Schema.String, cause: ConnectionError }
 ) {
   override get message(): string {
-    return `${this.server}: the answer was lost, the call may have been executed; check before you repeat it (${this.cause.message})`
+    return `${this.server}: the response was lost, the call may have been executed; check before you repeat it (${this.cause.message})`
   }
 }
 
 /**
- * A clock of the call ran out: `idle` counts from the last sign of progress, `total` from the beginning.
+ * A timeout of the call expired: `idle` counts from the last progress, `total` from the start.
  *
  * @since 0.1.0
  * @category call errors
@@ -103,13 +103,13 @@ export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>("mcp-supe
 export class CallTimeout extends Schema.TaggedError<CallTimeout>("mcp-supervisor/CallTimeout")("CallTimeout", {
   server: Schema.String,
   which: Schema.Literal("idle", "total"),
-  /** Whether the call had been sent, and so may have been executed. */
+  /** Whether the call was sent, so that it may have been executed. */
   sent: Schema.Boolean,
   /** Milliseconds. */
   after: Schema.Finite
 }) {
   override get message(): string {
-    const what = this.which === "idle" ? "no answer and no progress for" : "no answer in a total of"
+    const what = this.which === "idle" ? "no response and no progress for" : "no response in a total of"
     const outcome = this.sent ? "the call may have been executed" : "the call was not sent"
     return `${this.server}: ${what} ${this.after} ms; ${outcome}`
   }
@@ -121,7 +121,7 @@ export class CallTimeout extends Schema.TaggedError<CallTimeout>("mcp-supervisor
  */
 export class RateLimited extends Schema.TaggedError<RateLimited>("mcp-supervisor/RateLimited")("RateLimited", {
   server: Schema.String,
-  /** Milliseconds the server asked to wait. */
+  /** The wait that the server asked for, in milliseconds. */
   retryAfter: Schema.Finite
 }) {
   override get message(): string {
@@ -130,7 +130,7 @@ export class RateLimited extends Schema.TaggedError<RateLimited>("mcp-supervisor
 }
 
 /**
- * More calls wait for this server than its queue holds. Nothing was sent.
+ * The queue of this server is full. Nothing was sent.
  *
  * @since 0.1.0
  * @category call errors
@@ -140,12 +140,12 @@ export class Overloaded extends Schema.TaggedError<Overloaded>("mcp-supervisor/O
   queued: Schema.Finite
 }) {
   override get message(): string {
-    return `${this.server}: ${this.queued} calls are waiting already; try again later or raise "concurrency"`
+    return `${this.server}: ${this.queued} calls are already waiting; try again later or raise "concurrency"`
   }
 }
 
 /**
- * The server answered with something that is no valid result.
+ * The server returned an invalid result.
  *
  * @since 0.1.0
  * @category call errors
@@ -153,19 +153,19 @@ export class Overloaded extends Schema.TaggedError<Overloaded>("mcp-supervisor/O
 export class InvalidResult extends Schema.TaggedError<InvalidResult>("mcp-supervisor/InvalidResult")("InvalidResult", {
   server: Schema.String,
   issues: Schema.NonEmptyArray(Issue),
-  /** The config key of the limit that the answer exceeds. Absent if it exceeds none. */
+  /** The config key of the limit that the result exceeds. Absent if it exceeds none. */
   exceeds: Schema.optional(Schema.Literal("listBudget"))
 }) {
   override get message(): string {
     if (this.exceeds !== undefined) {
-      return `${this.server}: the answer is too large, raise "${this.exceeds}" if the server needs it: ${renderAll(this.issues)}`
+      return `${this.server}: the result is too large, raise "${this.exceeds}" if the server needs it: ${renderAll(this.issues)}`
     }
-    return `${this.server}: the answer is no valid result, report it to the server's authors: ${renderAll(this.issues)}`
+    return `${this.server}: the result is invalid, report it to the server's authors: ${renderAll(this.issues)}`
   }
 }
 
 /**
- * The server answered with a JSON-RPC error.
+ * The server returned a JSON-RPC error.
  *
  * @since 0.1.0
  * @category call errors
@@ -173,7 +173,7 @@ export class InvalidResult extends Schema.TaggedError<InvalidResult>("mcp-superv
 export class ProtocolError extends Schema.TaggedError<ProtocolError>("mcp-supervisor/ProtocolError")("ProtocolError", {
   server: Schema.String,
   code: Schema.Finite,
-  /** The server's own words. */
+  /** The message of the server. */
   message: Schema.String,
   data: Schema.optional(Schema.Unknown)
 }) {
@@ -184,7 +184,7 @@ export class ProtocolError extends Schema.TaggedError<ProtocolError>("mcp-superv
 }
 
 /**
- * The supervisor is shutting down, or has.
+ * The supervisor is shutting down or closed.
  *
  * @since 0.1.0
  * @category call errors
@@ -194,12 +194,12 @@ export class SupervisorClosed extends Schema.TaggedError<SupervisorClosed>("mcp-
   {}
 ) {
   override get message(): string {
-    return "the supervisor is closed; build its layer again to go on"
+    return "the supervisor is closed; build its layer again to continue"
   }
 }
 
 /**
- * Every way in which reading a resource, getting a prompt or a completion can fail.
+ * The errors of reading a resource, getting a prompt and getting a completion.
  *
  * @since 0.1.0
  * @category call errors
@@ -226,7 +226,7 @@ export const ReadError = Schema.Union(
 export type ReadError = typeof ReadError.Type
 
 /**
- * Every way in which a tool call can fail.
+ * The errors of tool calls.
  *
  * @since 0.1.0
  * @category call errors

@@ -14,7 +14,7 @@ export class ServerNotFound extends Schema.TaggedError<ServerNotFound>("mcp-supe
   "ServerNotFound",
   {
     server: Schema.String,
-    /** The configured name that is most like it. */
+    /** The most similar name of a server. */
     nearest: Schema.optional(Schema.String)
   }
 ) {
@@ -37,13 +37,13 @@ export class ServerExists extends Schema.TaggedError<ServerExists>("mcp-supervis
 }
 
 /**
- * A configuration cannot be used. The issues name the places and what is expected there, never the values.
+ * A config is invalid. The issues name places and what is expected there, never values.
  *
  * @since 0.1.0
  * @category command errors
  */
 export class InvalidConfig extends Schema.TaggedError<InvalidConfig>("mcp-supervisor/InvalidConfig")("InvalidConfig", {
-  /** Absent when the fault is not in one server's entry. */
+  /** Absent if the error is not in the entry of one server. */
   server: Schema.optional(Schema.String),
   issues: Schema.Array(Issue),
   /** Whether the server is disabled: then the error matters only once it is enabled. */
@@ -55,17 +55,16 @@ export class InvalidConfig extends Schema.TaggedError<InvalidConfig>("mcp-superv
 }
 
 /**
- * A config file was left as it was: it cannot be read, cannot be written, or cannot be changed without changing more than was
- * asked for.
+ * A config file was not changed: it cannot be read or written, or the requested change would also change something else.
  *
  * @since 0.1.0
  * @category command errors
  */
 export class EditRefused extends Schema.TaggedError<EditRefused>("mcp-supervisor/EditRefused")("EditRefused", {
   file: Schema.String,
-  /** Why, and what to do instead. */
+  /** The reason, and what to do instead. */
   reason: Schema.String,
-  /** What is wrong with the file as it is. */
+  /** The issues of the current file. */
   issues: Schema.Array(Issue)
 }) {
   override get message(): string {

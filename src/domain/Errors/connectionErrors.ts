@@ -1,5 +1,5 @@
 /**
- * The errors of connections: why a server cannot be reached, or was lost. All texts are scrubbed before.
+ * The errors of connections: why an attempt failed or a link was lost. All texts are already scrubbed.
  */
 import * as Schema from "effect/Schema"
 import { AttemptPhase } from "../server/ServerStatus.js"
@@ -19,7 +19,7 @@ export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("mcp-supervisor
   reason: Schema.Literal("not_found", "not_permitted", "bad_directory", "bad_arguments", "no_resources"),
   /** The directories that were searched, or the directory that is missing. */
   where: Schema.optional(Schema.String),
-  /** The system's name for the shortage, such as `EMFILE`, with the reason `no_resources`. */
+  /** The system's error code, such as `EMFILE`. Present with the reason `no_resources`. */
   code: Schema.optional(Schema.String)
 }) {
   override get message(): string {
@@ -34,7 +34,7 @@ export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("mcp-supervisor
       case "bad_arguments":
         return `${this.server}: command ${shellWord(this.command)} was refused by the system; its arguments or environment are invalid or too long`
       case "no_resources":
-        return `${this.server}: not started yet, tried again soon: ${describeShortage(this.code)}`
+        return `${this.server}: not started yet, retried soon: ${describeShortage(this.code)}`
     }
   }
 }
@@ -47,23 +47,23 @@ export class SpawnFailed extends Schema.TaggedError<SpawnFailed>("mcp-supervisor
  */
 export class ProcessExited extends Schema.TaggedError<ProcessExited>("mcp-supervisor/ProcessExited")("ProcessExited", {
   server: Schema.String,
-  /** Where the attempt stood; absent when the server had been connected. */
+  /** The phase of the attempt; absent if the server was connected. */
   phase: Schema.optional(AttemptPhase),
   exitCode: Schema.optional(Schema.Finite),
   signal: Schema.optional(Schema.String),
-  /** The last lines the process wrote to stderr. */
+  /** The last lines that the process wrote to stderr. */
   stderr: Schema.optional(Schema.String)
 }) {
   override get message(): string {
     const how = this.signal === undefined ? `with code ${this.exitCode ?? "unknown"}` : `by signal ${this.signal}`
     const when = this.phase === undefined ? "" : ` during ${this.phase}`
     const last = this.stderr?.trim().split("\n").at(-1)
-    return `${this.server}: the process ended ${how}${when}; ${last ? `its last words: ${last}` : "run its command by hand to see why"}`
+    return `${this.server}: the process ended ${how}${when}; ${last ? `last line on stderr: ${last}` : "run its command by hand to see why"}`
   }
 }
 
 /**
- * The server did not finish connecting in time.
+ * The server did not connect within its timeout.
  *
  * @since 0.1.0
  * @category connection errors
@@ -78,12 +78,12 @@ export class ConnectTimeout extends Schema.TaggedError<ConnectTimeout>("mcp-supe
   }
 ) {
   override get message(): string {
-    return `${this.server}: no answer during ${this.phase} within ${this.after} ms; raise "timeout" if it needs longer`
+    return `${this.server}: no response during ${this.phase} within ${this.after} ms; raise "timeout" if it needs longer`
   }
 }
 
 /**
- * The server, or something before it, answered with an HTTP status that is no success.
+ * The server, or a proxy before it, returned an HTTP status that is no success.
  *
  * @since 0.1.0
  * @category connection errors
@@ -91,40 +91,39 @@ export class ConnectTimeout extends Schema.TaggedError<ConnectTimeout>("mcp-supe
 export class HttpFailed extends Schema.TaggedError<HttpFailed>("mcp-supervisor/HttpFailed")("HttpFailed", {
   server: Schema.String,
   status: Schema.Finite,
-  /** Milliseconds the server asked to wait. */
+  /** The wait that the server asked for, in milliseconds. */
   retryAfter: Schema.optional(Schema.Finite),
   detail: Schema.optional(Schema.String)
 }) {
   override get message(): string {
-    const next = this.status >= 500 ? "its operator has to look at it" : 'check "url" and "headers"'
+    const next = this.status >= 500 ? "ask its operator" : 'check "url" and "headers"'
     return `${this.server}: answered HTTP ${this.status}${this.detail === undefined ? "" : ` (${this.detail})`}; ${next}`
   }
 }
 
 /**
- * No HTTP answer arrived: the address, the name, the route or the certificate is at fault.
+ * There was no HTTP response: the address, the name, the route or the certificate is wrong.
  *
  * @since 0.1.0
  * @category connection errors
  */
 export class NetworkFailed extends Schema.TaggedError<NetworkFailed>("mcp-supervisor/NetworkFailed")("NetworkFailed", {
   server: Schema.String,
-  /** The system's name for it, such as `ECONNREFUSED`. */
+  /** The system's error code, such as `ECONNREFUSED`. */
   code: Schema.String,
   /** Whether a retry cannot help, such as with an untrusted certificate or an invalid address. */
   permanent: Schema.Boolean,
   detail: Schema.optional(Schema.String)
 }) {
   override get message(): string {
-    if (isShortage(this.code))
-      return `${this.server}: not reached yet, tried again soon: ${describeShortage(this.code)}`
+    if (isShortage(this.code)) return `${this.server}: not reached yet, retried soon: ${describeShortage(this.code)}`
     const why = this.detail === undefined ? this.code : `${this.code}: ${this.detail}`
     return `${this.server}: cannot be reached (${why}); check "url", the network and proxies`
   }
 }
 
 /**
- * Something answers, but it does not speak MCP in a way we understand.
+ * The peer responds, but not with a supported version of MCP.
  *
  * @since 0.1.0
  * @category connection errors
@@ -134,18 +133,18 @@ export class IncompatibleServer extends Schema.TaggedError<IncompatibleServer>("
   {
     server: Schema.String,
     detail: Schema.String,
-    /** What to do about it. Absent if its address or its protocol may be wrong. */
+    /** What to do next. Absent if the address or the protocol may be wrong. */
     hint: Schema.optional(Schema.String)
   }
 ) {
   override get message(): string {
     const { detail, hint = 'check "url", "type" and "protocol"', server } = this
-    return `${server}: not a server we can talk to (${detail}); ${hint}`
+    return `${server}: not a compatible MCP server (${detail}); ${hint}`
   }
 }
 
 /**
- * The server answered our greeting with an error.
+ * The server rejected the handshake with an error.
  *
  * @since 0.1.0
  * @category connection errors
@@ -165,7 +164,7 @@ export class HandshakeRefused extends Schema.TaggedError<HandshakeRefused>("mcp-
 }
 
 /**
- * The connection broke without a process of ours ending.
+ * The connection was closed, but not by the end of a local server's process.
  *
  * @since 0.1.0
  * @category connection errors
@@ -176,12 +175,12 @@ export class ConnectionClosed extends Schema.TaggedError<ConnectionClosed>("mcp-
 ) {
   override get message(): string {
     const detail = this.detail === undefined ? "" : ` (${this.detail})`
-    return `${this.server}: the connection was closed${detail}; its status says whether it is made again`
+    return `${this.server}: the connection was closed${detail}; its status says whether it is reconnected`
   }
 }
 
 /**
- * The server no longer knows our session, most likely because it restarted.
+ * The server no longer knows the session, most likely because it restarted.
  *
  * @since 0.1.0
  * @category connection errors
@@ -190,12 +189,12 @@ export class SessionLost extends Schema.TaggedError<SessionLost>("mcp-supervisor
   server: Schema.String
 }) {
   override get message(): string {
-    return `${this.server}: the server forgot our session; a new one is opened`
+    return `${this.server}: the server lost the session; a new one is opened`
   }
 }
 
 /**
- * A connected server stopped answering.
+ * A connected server stopped responding.
  *
  * @since 0.1.0
  * @category connection errors
@@ -209,12 +208,12 @@ export class HealthCheckFailed extends Schema.TaggedError<HealthCheckFailed>("mc
   }
 ) {
   override get message(): string {
-    return `${this.server}: gave no sign of life for ${this.after} ms; it is connected again`
+    return `${this.server}: did not respond for ${this.after} ms; it is reconnected`
   }
 }
 
 /**
- * The server wants a login, a fresh one, or one with more rights.
+ * The server requires a login, a new login, or a login with more permissions.
  *
  * @since 0.1.0
  * @category connection errors
@@ -222,9 +221,9 @@ export class HealthCheckFailed extends Schema.TaggedError<HealthCheckFailed>("mc
 export class AuthRequired extends Schema.TaggedError<AuthRequired>("mcp-supervisor/AuthRequired")("AuthRequired", {
   server: Schema.String,
   reason: Schema.String,
-  /** What the server wants to be allowed. */
+  /** The scope that the server requires. */
   scope: Schema.optional(Schema.String),
-  /** Whether a login can help: not where OAuth is switched off, or not known to the server. */
+  /** Whether a login can help. False if OAuth is disabled, or if the server does not support it. */
   login: Schema.Boolean
 }) {
   get hint(): string {
@@ -238,7 +237,7 @@ export class AuthRequired extends Schema.TaggedError<AuthRequired>("mcp-supervis
 }
 
 /**
- * The authorization server does not register clients by itself.
+ * The authorization server does not support dynamic client registration.
  *
  * @since 0.1.0
  * @category connection errors
@@ -255,7 +254,7 @@ export class RegistrationRequired extends Schema.TaggedError<RegistrationRequire
 }
 
 /**
- * A login cannot succeed, or must not: it was denied, took too long, or the authorization server is not who it should be.
+ * A login failed: it was denied, it timed out, or the authorization server is not the expected one.
  *
  * @since 0.1.0
  * @category connection errors
@@ -263,21 +262,21 @@ export class RegistrationRequired extends Schema.TaggedError<RegistrationRequire
 export class AuthError extends Schema.TaggedError<AuthError>("mcp-supervisor/AuthError")("AuthError", {
   server: Schema.String,
   /**
-   * A constant code for programs, such as `access_denied` or `issuer_mismatch`. `unavailable` decides nothing: credentials stay
-   * as they are, and a retry can help.
+   * A constant code for programs, such as `access_denied` or `issuer_mismatch`. `unavailable` means that
+   * the stored credentials are kept and that a retry can help.
    */
   reason: Schema.String,
   detail: Schema.String
 }) {
   override get message(): string {
     return this.reason === "unavailable"
-      ? `${this.server}: credentials cannot be had right now: ${this.detail}`
+      ? `${this.server}: credentials are not available right now: ${this.detail}`
       : `${this.server}: login failed (${this.reason}): ${this.detail}`
   }
 }
 
 /**
- * A fault of our own. It is contained to the one server and restarted like any other failure.
+ * A defect of the supervisor. It affects one server, which is restarted as after any other failure.
  *
  * @since 0.1.0
  * @category connection errors
@@ -292,7 +291,7 @@ export class UnexpectedFailure extends Schema.TaggedError<UnexpectedFailure>("mc
 }
 
 /**
- * Every way in which a connection cannot be made or comes to its end.
+ * The errors of attempts and of lost links.
  *
  * @since 0.1.0
  * @category connection errors

@@ -1,6 +1,5 @@
 /**
- * All that is offered by all servers, as one immutable value: how it is made of what each of them lists, how to look something
- * up, and what is different from one to the next.
+ * Merges the listings of all servers into one immutable catalog, looks up tools in it, and compares two catalogs.
  *
  * @since 0.1.0
  */
@@ -14,7 +13,7 @@ export { type Merged, merger, type Source } from "./Catalog/merger.js"
 export { Catalog, empty, Listings, noListings } from "./Catalog/model.js"
 export { retain } from "./Catalog/retain.js"
 
-/** What was looked for once in a catalog is looked for often, and a catalog never changes. */
+/** Builds the index of a catalog on first use. A catalog never changes. */
 const indexed = <Index>(build: (catalog: Catalog) => Index): ((catalog: Catalog) => Index) => {
   const built = new WeakMap<Catalog, Index>()
   return (catalog) => {
@@ -36,7 +35,7 @@ const byServer = indexed(({ tools }) => {
 })
 
 /**
- * The tool of a public name.
+ * The tool with a public name.
  *
  * @since 0.1.0
  * @category looking up
@@ -45,7 +44,7 @@ export const get = (catalog: Catalog, publicName: string): Option.Option<Tool> =
   Option.fromNullable(byPublicName(catalog).get(publicName))
 
 /**
- * The tool that a server knows by a name.
+ * The tool that a server lists under a name.
  *
  * @since 0.1.0
  * @category looking up

@@ -10,16 +10,16 @@ import * as Predicate from "effect/Predicate"
  * @category models
  */
 export interface FormatOptions {
-  /** The most characters (UTF-16 units) the text may have, the notice about the cut included. Defaults to 100,000. */
+  /** The maximum length of the text in UTF-16 units, including the notice about a cut. Defaults to 100,000. */
   readonly limit?: number | undefined
 }
 
 const defaultLimit = 100_000
 
 /**
- * Renders any content list: text as it is, media, resources, links and unknown blocks as a short label, joined by
- * newlines. Whatever a server sends is rendered as something; nothing throws. A text over the limit ends with a notice that
- * says how much is missing, and is never cut inside a character.
+ * Formats a list of content blocks: text unchanged; media, resources, links and unknown blocks as a short label; joined by
+ * newlines. Never throws. A text over the limit ends with a notice that states how much is missing, and is never cut inside a
+ * character.
  *
  * @since 0.1.0
  * @category formatting
@@ -31,7 +31,7 @@ export const formatContent = (content: ReadonlyArray<unknown>, options?: FormatO
   for (const [index, block] of content.entries()) {
     const text = `${index === 0 ? "" : "\n"}${formatBlock(block)}`
     length += text.length
-    // what will not be shown need not be put together
+    // blocks after the limit are not shown
     if (beginning.length <= limit) beginning += text
   }
   return shorten(beginning, length, limit)
@@ -64,18 +64,18 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 const label = (kind: string, detail?: string): string => (detail ? `[${kind}: ${detail}]` : `[${kind}]`)
 
 /**
- * Shortens a text to at most `limit` characters, notice included, without cutting a code point in half.
+ * Shortens a text to at most `limit` characters, including the notice, without cutting a code point in half.
  *
  * @since 0.1.0
  * @category formatting
  */
 export const truncate = (full: string, limit: number): string => shorten(full, full.length, limit)
 
-/** Shortens a text of which only the beginning may be at hand. */
+/** Shortens a text of which only the beginning is given. */
 const shorten = (beginning: string, length: number, limit: number): string => {
   const room = limit >= 0 ? Math.floor(limit) : 0
   if (length <= room) return beginning
-  // the notice is longest when nothing is kept: with that much room reserved, the real one always fits
+  // reserves room for the longest notice, which is the one for a text that is cut completely
   const reserved = notice(length).length
   if (room < reserved) return beginning.slice(0, boundary(beginning, room))
   const kept = boundary(beginning, room - reserved)
@@ -84,7 +84,7 @@ const shorten = (beginning: string, length: number, limit: number): string => {
 
 const notice = (missing: number): string => `\n[… ${missing} more characters]`
 
-/** The last place at or before `index` that is not inside a surrogate pair. */
+/** The last index at or before `index` that is not inside a surrogate pair. */
 const boundary = (full: string, index: number): number => {
   const insidePair = isHighSurrogate(full.charCodeAt(index - 1)) && isLowSurrogate(full.charCodeAt(index))
   return insidePair ? index - 1 : index

@@ -1,5 +1,5 @@
 /**
- * Validates the lists of a server entry by entry: a malformed entry is omitted and reported, the others stay.
+ * Validates the lists of a server entry by entry: an invalid entry is omitted and reported, the others are kept.
  *
  * @since 0.1.0
  */
@@ -78,7 +78,7 @@ export const ListedPrompt = openStruct({
   name: Schema.String,
   title: Schema.optional(Schema.String),
   description: Schema.optional(Schema.String),
-  /** Empty if the server gave none. */
+  /** Empty if the server omits it. */
   arguments: Schema.optionalWith(Schema.Array(PromptArgument), { default: () => [] })
 }).annotations({ identifier: "ListedPrompt" })
 
@@ -96,20 +96,19 @@ export type ListedPrompt = typeof ListedPrompt.Type
  */
 export interface Listing<A> {
   readonly items: ReadonlyArray<A>
-  /** What was left out or changed, and why. */
+  /** The entries and keys that were omitted, with the reason. */
   readonly diagnostics: ReadonlyArray<Diagnostic>
-  /** Milliseconds for which the server says the list stays true. Absent if it said nothing. */
+  /** The time to live that the server gave, in milliseconds. Absent if it gave none. */
   readonly ttl?: number | undefined
 }
 
 /**
- * The good tools among the entries of a list, in their order. Nothing throws, nothing is fetched, and what is good stays the
- * very same object, with the keys we do not know and its schemas to the letter. Whether a schema can be used for checking
- * arguments is another question, asked at the first call.
+ * The valid tools among the entries of a list, in their order. Never throws. A valid entry stays the identical object, with unknown
+ * keys and unchanged schemas. Whether a schema can be compiled is checked at the first call.
  *
- * - An entry without a name or without an `inputSchema` for an object is left out, and so is a second one of the same name.
- * - An optional key that is wrong costs only itself; null is as good as absent.
- * - Each is reported as a diagnostic, up to a hundred.
+ * - An entry without a name or without an `inputSchema` for an object is omitted, and so is a second one with the same name.
+ * - An invalid optional key is omitted from its entry; null counts as absent.
+ * - Each omission is reported as a diagnostic, up to a hundred.
  *
  * @since 0.1.0
  * @category salvaging
@@ -118,15 +117,15 @@ export const tools = (
   entries: ReadonlyArray<unknown>,
   options?: {
     /**
-     * Leaves out tools whose `x-mcp-header` declarations break the rules, as revision 2026-07-28 asks of clients over HTTP.
-     * Defaults to false.
+     * Whether to omit tools with invalid `x-mcp-header` declarations, as revision 2026-07-28 requires over HTTP. Defaults to
+     * false.
      */
     readonly headers?: boolean | undefined
   }
 ): Listing<ListedTool> => listing(options?.headers === true ? { ...tool, refusal } : tool, entries)
 
 /**
- * The good resources among the entries of a list, as {@link tools} does it. The URI tells them apart.
+ * The valid resources among the entries of a list, by the rules of {@link tools}. Their id is the URI.
  *
  * @since 0.1.0
  * @category salvaging
@@ -134,7 +133,7 @@ export const tools = (
 export const resources = (entries: ReadonlyArray<unknown>): Listing<ListedResource> => listing(resource, entries)
 
 /**
- * The good resource templates among the entries of a list, as {@link tools} does it. The URI template tells them apart.
+ * The valid resource templates among the entries of a list, by the rules of {@link tools}. Their id is the URI template.
  *
  * @since 0.1.0
  * @category salvaging
@@ -143,7 +142,7 @@ export const resourceTemplates = (entries: ReadonlyArray<unknown>): Listing<List
   listing(resourceTemplate, entries)
 
 /**
- * The good prompts among the entries of a list, as {@link tools} does it. An argument without a name is left out of its
+ * The valid prompts among the entries of a list, by the rules of {@link tools}. An argument without a name is omitted from its
  * prompt.
  *
  * @since 0.1.0
@@ -154,7 +153,7 @@ export const prompts = (entries: ReadonlyArray<unknown>): Listing<ListedPrompt> 
   return { diagnostics, items: items.map((item) => (item.arguments === undefined ? { ...item, arguments: [] } : item)) }
 }
 
-/** A kind asks for what its model asks for, and `test/laws/listing.test.ts` holds the two together. */
+/** The checks of a kind accept exactly what its schema accepts; `test/laws/listing.test.ts` verifies this. */
 const listing = <A>(kind: Kind, entries: ReadonlyArray<unknown>): Listing<A> => salvage(kind, entries) as Listing<A>
 
 const refusal: NonNullable<Kind["refusal"]> = {
@@ -162,7 +161,7 @@ const refusal: NonNullable<Kind["refusal"]> = {
   issue: ({ inputSchema }) => headerIssue(inputSchema)
 }
 
-/** The arguments of a call are an object: a schema for something else can never be met. */
+/** The arguments of a call are an object, so a schema for another type can never match. */
 const inputSchema: Check.Check = (value, report) => {
   if (!Predicate.isRecord(value)) return Check.wrong(report, "an object", value)
   const { type } = value
@@ -212,7 +211,7 @@ const tool: Kind = {
   ]
 }
 
-/** What resources and their templates have in common. */
+/** The optional keys of resources and of resource templates. */
 const located: Check.Checks = [
   ...decorated,
   ["mimeType", Check.string],

@@ -24,7 +24,7 @@ export const Era = Schema.Literal("legacy", "modern")
 export type Era = typeof Era.Type
 
 /**
- * The revisions a server may speak, newest first.
+ * The supported revisions, newest first.
  *
  * @since 0.1.0
  * @category revisions
@@ -38,7 +38,7 @@ export const legacyRevisions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-
 export const modernRevisions = ["2026-07-28"] as const
 
 /**
- * How a server is reached.
+ * The transport of a connection.
  *
  * @since 0.1.0
  * @category connection
@@ -52,7 +52,7 @@ export const Transport = Schema.Literal("stdio", "streamable-http", "sse")
 export type Transport = typeof Transport.Type
 
 /**
- * The channel on which a server speaks unasked: not there, open, or failing and retried while calls go on.
+ * The state of the channel for messages that are no responses: not offered, open, or failing and retried while calls go on.
  *
  * @since 0.1.0
  * @category connection
@@ -66,7 +66,7 @@ export const Push = Schema.Literal("none", "open", "degraded")
 export type Push = typeof Push.Type
 
 /**
- * How a server introduces itself.
+ * The name and version that a server reports about itself.
  *
  * @since 0.1.0
  * @category connection
@@ -84,7 +84,7 @@ export const ServerInfo = openStruct({
 export type ServerInfo = typeof ServerInfo.Type
 
 /**
- * The lists a server can have.
+ * The lists that a server can have.
  *
  * @since 0.1.0
  * @category catalog
@@ -112,7 +112,7 @@ export const JsonSchema = Schema.Record({ key: Schema.String, value: Schema.Unkn
 export type JsonSchema = typeof JsonSchema.Type
 
 /**
- * What a tool says about its effects. These are hints of the server, not facts.
+ * The annotations of a tool about its effects. They are hints of the server, not facts.
  *
  * @since 0.1.0
  * @category catalog
@@ -141,10 +141,10 @@ export const Tool = Schema.Struct({
   /** The public name, unique in the catalog. */
   name: Schema.String,
   server: Schema.String,
-  /** The name its server knows. */
+  /** The name that its server uses. */
   rawName: Schema.String,
   title: Schema.optional(Schema.String),
-  /** Empty if the server gave none. */
+  /** Empty if the server omits it. */
   description: Schema.String,
   inputSchema: JsonSchema,
   outputSchema: Schema.optional(JsonSchema),
@@ -158,8 +158,8 @@ export const Tool = Schema.Struct({
 export type Tool = typeof Tool.Type
 
 /**
- * Whether running the tool a second time does no more than running it once, by its own word. Hints that contradict each
- * other count as no.
+ * Whether the tool is annotated as safe to repeat: running it twice has the same effect as running it once. Contradictory hints
+ * count as unsafe.
  *
  * @since 0.1.0
  * @category catalog
@@ -240,8 +240,8 @@ export const Prompt = Schema.Struct({
 export type Prompt = typeof Prompt.Type
 
 /**
- * One block of a result or of a prompt message. `type` says what it is: `text`, `image`, `audio`, `resource`,
- * `resource_link`, or something a later revision brings.
+ * One block of a result or of a prompt message. `type` is `text`, `image`, `audio`, `resource`, `resource_link`, or a type of a later
+ * revision.
  *
  * @since 0.1.0
  * @category results
@@ -255,13 +255,13 @@ export const ContentBlock = openStruct({ type: Schema.String }).annotations({ id
 export type ContentBlock = typeof ContentBlock.Type
 
 /**
- * What a tool answered. `isError: true` is an answer too: the tool's own report that it failed.
+ * The result of a tool call. With `isError: true`, the tool reports that it failed.
  *
  * @since 0.1.0
  * @category results
  */
 export const CallToolResult = openStruct({
-  /** Empty if the server left it out. */
+  /** Empty if the server omits it. */
   content: Schema.optionalWith(Schema.Array(ContentBlock), { default: () => [] }),
   structuredContent: Schema.optional(Schema.Unknown),
   isError: Schema.optional(Schema.Boolean),
@@ -358,7 +358,7 @@ export const CompleteResult = openStruct({
 export type CompleteResult = typeof CompleteResult.Type
 
 /**
- * How far a call has come, in the server's own units.
+ * The progress of a call, in units of the server.
  *
  * @since 0.1.0
  * @category results
@@ -376,7 +376,7 @@ export const Progress = openStruct({
 export type Progress = typeof Progress.Type
 
 /**
- * The names of the JSON-RPC error codes a server may answer with.
+ * The names of the JSON-RPC error codes that a server can return.
  *
  * @since 0.1.0
  * @category errors
@@ -395,7 +395,7 @@ export const errorCodes = {
 } as const
 
 /**
- * The name of a JSON-RPC error code, if it has one.
+ * The name of a JSON-RPC error code. Undefined for unknown codes.
  *
  * @since 0.1.0
  * @category errors

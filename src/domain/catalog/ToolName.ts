@@ -1,8 +1,8 @@
 /**
- * Public names of tools, and the filters that choose among them.
+ * Computes public names of tools, and filters tools by patterns.
  *
- * A public name depends on the server, the tool and the configured server names only: never on the order in which
- * servers appear or on which of them are up, so that what was approved or remembered by name stays true.
+ * A public name depends only on the server, the tool and the configured server names, not on the order of the servers or on which of
+ * them are connected. So approvals and references by name stay valid.
  *
  * @since 0.1.0
  */
@@ -10,7 +10,7 @@ import { createHash } from "node:crypto"
 import { glob } from "../internal/glob.js"
 
 /**
- * A tool as its server calls it.
+ * A tool by the name that its server uses.
  *
  * @since 0.1.0
  * @category models
@@ -34,7 +34,7 @@ const invalidCharacter = /[^A-Za-z0-9_-]/gu
 const hashSuffix = /_[0-9a-v]{10}$/
 
 /**
- * Server and tool joined as people write them in filters, whatever characters they contain.
+ * Server and tool joined as in filters, with any characters.
  *
  * @since 0.1.0
  * @category naming
@@ -42,7 +42,7 @@ const hashSuffix = /_[0-9a-v]{10}$/
 export const plain = ({ server, tool }: Ref): string => `${server}_${tool}`
 
 /**
- * The public name of one of the supervisor's own tools.
+ * The public name of a management tool of the supervisor.
  *
  * @since 0.1.0
  * @category naming
@@ -50,11 +50,11 @@ export const plain = ({ server, tool }: Ref): string => `${server}_${tool}`
 export const ofManagement = (tool: string): string => plain({ server: managementPrefix, tool })
 
 /**
- * Prepares naming for a set of configured servers.
+ * Creates a naming function for a set of configured servers.
  *
- * The name is `server_tool` where that is a valid name, cannot be read as a tool of another configured server (or of the
- * supervisor), and does not look like one of our hashed names. Otherwise it is a readable head with a hash of the pair
- * behind it. Two different tools have different names, but for a collision of hashes, which {@link assign} reports.
+ * The name is `server_tool` if that is a valid name, cannot mean a tool of another configured server (or of the supervisor), and does
+ * not look like a name with a hash. Otherwise it is a readable beginning with a hash of server and tool. Two different tools have
+ * different names, except in a collision of hashes, which {@link assign} reports.
  *
  * @since 0.1.0
  * @category naming
@@ -65,7 +65,7 @@ export const namer = (configured: Iterable<string>): ((ref: Ref) => string) => {
 }
 
 /**
- * The same for one tool. For a set of servers that changes, this asks it as it is now.
+ * The public name of one tool, for the current content of a set of servers. See {@link namer}.
  *
  * @since 0.1.0
  * @category naming
@@ -77,13 +77,13 @@ export const nameAmong = (configured: Pick<ReadonlySet<string>, "has">, ref: Ref
 }
 
 /**
- * What stands before each underscore of a public name: the names of the servers it may belong to, if it has no hash.
+ * The text before each underscore of a public name. Without a hash, the tool belongs to a server with one of these names.
  *
  * @since 0.1.0
  * @category naming
  */
 export const beginnings = (name: string): ReadonlyArray<string> => {
-  // a longer name has a hash, or is none of ours
+  // a longer name has a hash, or is no public name
   if (name.length > maxLength) return []
   const found: Array<string> = []
   for (let end = name.indexOf("_"); end !== -1; end = name.indexOf("_", end + 1)) found.push(name.slice(0, end))
@@ -95,14 +95,14 @@ const hashed = (ref: Ref): string => `${headOf(plain(ref))}_${hash(ref)}`
 const hashLength = 10
 const headLength = maxLength - 1 - hashLength
 
-/** The readable part of a name with a hash. A character takes two units of the name at most. */
+/** The readable part of a name with a hash. A character has at most two UTF-16 units. */
 const headOf = (name: string): string =>
   name
     .slice(0, 2 * headLength)
     .replace(invalidCharacter, "_")
     .slice(0, headLength)
 
-/** 50 bits in ten characters. JSON keeps apart what UTF-8 would merge (lone surrogates) and where the server name ends. */
+/** 50 bits in ten characters. JSON distinguishes lone surrogates, which UTF-8 would merge, and marks the end of the server name. */
 const hash = ({ server, tool }: Ref): string => {
   const digest = createHash("sha256")
     .update(JSON.stringify([server, tool]))
@@ -112,7 +112,7 @@ const hash = ({ server, tool }: Ref): string => {
 }
 
 /**
- * Whether a name carries a hash and may stand for a tool of this server. Which one, only the list of its tools can tell.
+ * Whether a name has a hash and can belong to a tool of this server. Only the list of tools shows which one.
  *
  * @since 0.1.0
  * @category naming
@@ -121,14 +121,14 @@ export const mayBelongTo = (name: string, server: string): boolean =>
   hashSuffix.test(name) && name.startsWith(headOf(plain({ server, tool: "" })))
 
 /**
- * The names of a set of tools, both ways, and what could not be named.
+ * The names of a set of tools, in both directions, and the collisions.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Assignment {
   readonly byName: ReadonlyMap<string, Ref>
-  /** Tools that ended up with the same name. None of them is listed: choosing one would call the wrong tool. */
+  /** Tools with the same name. None of them is listed, because a call could reach the wrong tool. */
   readonly collisions: ReadonlyArray<{ readonly name: string; readonly refs: ReadonlyArray<Ref> }>
 }
 
@@ -140,7 +140,7 @@ export interface Assignment {
  */
 export const assign = (
   refs: Iterable<Ref>,
-  /** Gives each tool its name: {@link namer} of the configured servers. */
+  /** The name of each tool, usually by {@link namer}. */
   nameOf: (ref: Ref) => string
 ): Assignment => {
   const claims = new Map<string, Array<Ref>>()
@@ -158,7 +158,7 @@ export const assign = (
 }
 
 /**
- * Glob patterns and whether what they match is offered. The last pattern that matches decides.
+ * Glob patterns, each with whether it offers or hides the tools that it matches. The last matching pattern decides.
  *
  * @since 0.1.0
  * @category filters
@@ -172,7 +172,7 @@ export type Globs = Readonly<Record<string, boolean>>
  * @category filters
  */
 export interface Filters {
-  /** On `server_tool`, for everybody. */
+  /** On `server_tool`, for all agents. */
   readonly global?: Globs | undefined
   /** On the raw tool name, in the server's own config. */
   readonly server?: Globs | undefined
@@ -181,9 +181,9 @@ export interface Filters {
 }
 
 /**
- * Prepares the filters of one server: whether a tool is offered and may be called. Global patterns come first, then the
- * server's, then the agent's, and the last match wins; a tool that nothing matches is offered. Patterns see the plain
- * `server_tool` form also where the public name carries a hash.
+ * Compiles the filters of one server to a predicate: whether a tool is offered and can be called. Global patterns come first, then
+ * the server's, then the agent's, and the last match wins. A tool that no pattern matches is offered. Patterns match the plain
+ * `server_tool` form even if the public name has a hash.
  *
  * @since 0.1.0
  * @category filters
@@ -198,7 +198,7 @@ export const filter = (filters: Filters): ((ref: Ref) => boolean) => {
 }
 
 /**
- * The patterns of a filter that match none of the given names: most likely a mistake worth telling.
+ * The patterns of a filter that match none of the given names, which is most likely a mistake.
  *
  * @since 0.1.0
  * @category filters

@@ -10,11 +10,11 @@ import type { ConnectionError } from "../Errors/connectionErrors.js"
 import { isShortage } from "../internal/shortage.js"
 
 /**
- * - `transient`: trying again can help.
- * - `permanent`: it fails the same way until something is changed.
- * - `auth`, `registration`: a person has to act.
- * - `shortage`: our own process or machine lacks something. It says nothing about the server.
- * - `session_lost`: the server is there, only our session is gone.
+ * - `transient`: a retry can help.
+ * - `permanent`: a retry fails in the same way until something is changed.
+ * - `auth`, `registration`: the user must act.
+ * - `shortage`: this process or machine lacks resources. It is no failure of the server.
+ * - `session_lost`: the server responds, but no longer knows the session.
  *
  * @since 0.1.0
  * @category models
@@ -36,7 +36,7 @@ export const Failure = Schema.Struct({
   /** For people, scrubbed. */
   error: Schema.String,
   errorTag: Schema.String,
-  /** Milliseconds the server asked to wait. */
+  /** The wait that the server asked for, in milliseconds. */
   retryAfter: Schema.optional(Schema.Finite),
   exitCode: Schema.optional(Schema.Finite),
   signal: Schema.optional(Schema.String),
@@ -51,7 +51,7 @@ export const Failure = Schema.Struct({
  */
 export type Failure = typeof Failure.Type
 
-/** What a shell answers when it cannot find or run a command: nothing changes by asking again. */
+/** The exit codes of a shell that cannot find or run a command. A retry does not help. */
 const commandNotUsable = new Set([126, 127])
 
 /** Request Timeout, Too Early, Too Many Requests. */
@@ -104,7 +104,7 @@ const detailsOf = (error: ConnectionError): Partial<Failure> => {
   }
 }
 
-/** For people who see it beside the name of the server and the hint: without repeating either. */
+/** The text without the server's name and the hint, which are shown beside it. */
 const textOf = (error: ConnectionError): string => {
   switch (error._tag) {
     case "AuthRequired":

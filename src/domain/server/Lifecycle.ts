@@ -1,19 +1,19 @@
 /**
- * The life of one server as a state machine. This is the definition: the runtime interprets its actions, the diagram in
- * the docs is drawn from it, and the laws are proven of it. It decides and never acts.
+ * Defines the lifecycle of one server as a pure state machine. The runtime executes its actions, the diagram in the docs is drawn from
+ * it, and the laws are checked against it.
  *
- * The way of a link: `Open` is answered by `Opened` or `Lost`; an open link ends by `Lost`, or is told to `Drain` (answered
- * by `Drained`) or to `Close`; after `Close` comes `Released` when nothing of it is left. Nothing opens while something
- * closes, so that a server never has more than three links: one that serves, one being opened, one draining.
+ * The actions and events of a link: `Open` leads to `Opened` or `Lost`. An open link ends by `Lost`, by `Drain` (which leads to
+ * `Drained`) or by `Close`. `Close` leads to `Released` when nothing of the link is left. No link opens while another one closes, so a
+ * server has at most three links: one serving, one opening, one draining.
  *
- * Outside semantic versioning: it may change with any release.
+ * It is outside semantic versioning.
  *
  * @since 0.1.0
  */
-import { type Action, newsBetween, workBetween } from "./Lifecycle/Action.js"
+import { type Action, publishActions, linkActions } from "./Lifecycle/Action.js"
 import type { Event } from "./Lifecycle/Event.js"
 import { attempt, routed, type Settings, type State } from "./Lifecycle/State.js"
-import { begun, blank, transition } from "./Lifecycle/transition.js"
+import { started, unstarted, transition } from "./Lifecycle/transition.js"
 
 export type { Action } from "./Lifecycle/Action.js"
 export * from "./Lifecycle/Event.js"
@@ -43,25 +43,25 @@ export { type Replacement, replacement, status } from "./Lifecycle/publicStatus.
  */
 export interface Step {
   readonly state: State
-  /** In the order in which they are to be started. */
+  /** In the order in which they must be started. */
   readonly actions: ReadonlyArray<Action>
 }
 
 /**
- * The life of a server that was just added.
+ * The first step of a server that was just added.
  *
  * @since 0.1.0
  * @category machine
  */
 export const start = (settings: Settings, at: number): Step => {
-  const before = blank(settings, at)
-  const state = begun(before, at)
-  return { state, actions: workBetween(before, state) }
+  const before = unstarted(settings, at)
+  const state = started(before, at)
+  return { state, actions: linkActions(before, state) }
 }
 
 /**
- * What an event makes of a state, and what is to be done about it. Total: an event that does not concern the state, or
- * comes from a link that is gone, changes nothing.
+ * Computes the next state and the actions for an event. Total: an event that does not apply to the state, or that belongs to an
+ * older link, changes nothing.
  *
  * @since 0.1.0
  * @category machine
@@ -70,11 +70,11 @@ export const step = (state: State, event: Event): Step => {
   const next = transition(state, event)
   return {
     state: next,
-    actions: [...workBetween(state, next), ...refreshes(state, next, event), ...newsBetween(state, next)]
+    actions: [...linkActions(state, next), ...refreshes(state, next, event), ...publishActions(state, next)]
   }
 }
 
-/** A list that changed is fetched again, also when it did so while the link was still being opened. */
+/** Fetches a changed list again, also if it changed while the link was opening. */
 const refreshes = (before: State, after: State, event: Event): ReadonlyArray<Action> => {
   if (!("generation" in event) || event.generation !== routed(after)?.generation) return []
   const { generation } = event

@@ -30,9 +30,9 @@ export const ServerSnapshot = Schema.Struct({
   name: Schema.String,
   origin: Origin,
   status: ServerStatus,
-  /** Of the connection; of a local server always known. */
+  /** The transport of the connection. Always present for a local server. */
   transport: Schema.optional(Transport),
-  /** Number of the newest attempt to connect; 0 before the first. */
+  /** The generation of the newest attempt; 0 before the first. */
   generation: Schema.Finite,
   /** How often the supervisor restarted it automatically. */
   restarts: Schema.Finite,
@@ -41,11 +41,11 @@ export const ServerSnapshot = Schema.Struct({
   serverInfo: Schema.optional(ServerInfo),
   protocolVersion: Schema.optional(Schema.String),
   instructions: Schema.optional(Schema.String),
-  /** What it lists, before filters. */
+  /** The numbers of listed entries, before filters. */
   tools: Schema.Finite,
   resources: Schema.Finite,
   prompts: Schema.Finite,
-  /** How the replacement by its new config goes, while the old connection still serves. */
+  /** The progress of replacing the connection after a config change, while the old one serves. */
   replacement: Schema.optional(
     Schema.Struct({
       generation: Schema.Finite,

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { Era, Push, ServerInfo, Transport } from "../catalog/Protocol.js"
 
 /**
- * How far an attempt to connect has come.
+ * The phase of an attempt.
  *
  * @since 0.1.0
  * @category models
@@ -21,21 +21,21 @@ export const AttemptPhase = Schema.Literal("spawn", "handshake", "discover")
 export type AttemptPhase = typeof AttemptPhase.Type
 
 /**
- * An attempt is under way.
+ * An attempt is running or about to start.
  *
  * @since 0.1.0
  * @category statuses
  */
 export const Connecting = Schema.Struct({
   status: Schema.Literal("connecting"),
-  /** One more than the failures in a row. */
+  /** The number of consecutive failures plus one. */
   attempt: Schema.Finite,
   since: Schema.Finite,
   phase: AttemptPhase
 }).annotations({ identifier: "Connecting" })
 
 /**
- * Handshake done, catalog fetched, credentials accepted.
+ * The server takes calls: the handshake is done and its lists are fetched.
  *
  * @since 0.1.0
  * @category statuses
@@ -55,7 +55,7 @@ export const Connected = Schema.Struct({
 }).annotations({ identifier: "Connected" })
 
 /**
- * A lazy server at rest. Its tools are listed from the cache and the first call starts it.
+ * A lazy server that is not running. Its tools are listed from the cache, and the first call starts it.
  *
  * @since 0.1.0
  * @category statuses
@@ -66,7 +66,7 @@ export const Idle = Schema.Struct({
 }).annotations({ identifier: "Idle" })
 
 /**
- * Who switched a server off: its config, a command, or missing trust in the file that declares it.
+ * Why a server is disabled: its config, a command, or missing trust in the file that declares it.
  *
  * @since 0.1.0
  * @category statuses
@@ -80,7 +80,7 @@ export const DisabledBy = Schema.Literal("config", "command", "trust")
 export type DisabledBy = typeof DisabledBy.Type
 
 /**
- * Switched off; `hint` says what switches it on.
+ * The server is disabled; `hint` says how to enable it.
  *
  * @since 0.1.0
  * @category statuses
@@ -92,8 +92,8 @@ export const Disabled = Schema.Struct({
 }).annotations({ identifier: "Disabled" })
 
 /**
- * Not connected because of a fault. With `retryAt` it is tried again then; with `gaveUp` it failed too often to go on as
- * before; with neither, something has to change first.
+ * Not connected because of a failure. `retryAt` is the time of the next attempt. `gaveUp` says that the server failed too often.
+ * Without either, something must change before the next attempt.
  *
  * @since 0.1.0
  * @category statuses
@@ -103,7 +103,7 @@ export const Failed = Schema.Struct({
   error: Schema.String,
   /** The `_tag` of the error. */
   errorTag: Schema.String,
-  /** Failures in a row. */
+  /** Consecutive failures. */
   failures: Schema.Finite,
   retryAt: Schema.optional(Schema.Finite),
   gaveUp: Schema.optional(Schema.String),
@@ -113,7 +113,7 @@ export const Failed = Schema.Struct({
 }).annotations({ identifier: "Failed" })
 
 /**
- * A person has to log in, or set credentials.
+ * The user must log in or set credentials.
  *
  * @since 0.1.0
  * @category statuses
@@ -126,7 +126,7 @@ export const NeedsAuth = Schema.Struct({
 }).annotations({ identifier: "NeedsAuth" })
 
 /**
- * A person has to register a client with the authorization server.
+ * The user must register a client with the authorization server.
  *
  * @since 0.1.0
  * @category statuses
@@ -158,7 +158,7 @@ export const ServerStatus = Schema.Union(
 export type ServerStatus = typeof ServerStatus.Type
 
 /**
- * Whether two statuses say the same.
+ * Whether two statuses are equal.
  *
  * @since 0.1.0
  * @category comparing
@@ -182,7 +182,7 @@ export const isSettled = (status: ServerStatus): boolean => status.status !== "c
 export const isUsable = ({ status }: ServerStatus): boolean => status === "connected" || status === "idle"
 
 /**
- * What is the matter with a server that is not connected, in a few words: its status, why, and what helps.
+ * Describes a server that is not connected in a few words: status, reason, and what to do.
  *
  * @since 0.1.0
  * @category describing

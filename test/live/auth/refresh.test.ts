@@ -122,7 +122,7 @@ describe.concurrent("a refresh", () => {
         assert.notInclude(["ok", "AuthRequired"], yield* call(both))
         const status = yield* awaitStatus(supervisor, "it", "failed", ({ failures }) => failures >= 2)
         assert.strictEqual(status.errorTag, "AuthError")
-        assert.include(status.error, "credentials cannot be had right now")
+        assert.include(status.error, "credentials are not available right now")
         assert.isDefined(status.retryAt)
         assert.strictEqual(fileIn(stateDir), before)
         as.switches.fault = () => undefined

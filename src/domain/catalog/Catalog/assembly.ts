@@ -1,5 +1,5 @@
 /**
- * A catalog that is kept up to date one server at a time.
+ * Updates a catalog one server at a time.
  */
 import type { Diagnostic } from "../../Diagnostic.js"
 import type { Tool } from "../Protocol.js"
@@ -8,17 +8,17 @@ import { distinct, type Maker, makerOf, type Options, type Part, reportsOf, rule
 import type { Catalog } from "./model.js"
 
 /**
- * What a change of some servers, or of their lists, did.
+ * The result of a change of some servers or of their listings.
  *
  * @since 0.1.0
  * @category merging
  */
 export interface Replaced {
-  /** The part of the catalog that may have changed, as it was. It covers all servers that the change concerns. */
+  /** The part of the catalog that may have changed, before the change. It contains all affected servers. */
   readonly before: Catalog
-  /** The same part, as it is now. */
+  /** That part after the change. */
   readonly after: Catalog
-  /** Servers whose diagnostics are different now. */
+  /** The servers whose diagnostics changed. */
   readonly remarked: ReadonlyArray<string>
 }
 
@@ -27,28 +27,27 @@ export interface Replaced {
  * @category merging
  */
 export interface Assembly {
-  /** The names of all configured servers, in the order in which their entries are listed. It changes with them. */
+  /** The names of all configured servers, in the order of their entries in the catalog. A live view. */
   readonly configured: ReadonlySet<string>
-  /** What a server lists. */
+  /** The listing of a server, with its filters. */
   readonly source: (server: string) => Source | undefined
   /**
-   * Configures one more server, behind all others. Tools of others that could be read as one of its tools get another public
-   * name.
+   * Adds a server after all others. Tools of other servers whose public name could mean one of its tools are renamed.
    */
   readonly admit: (server: string, source: Source | undefined) => Replaced
-  /** Takes a server out, with its lists. Tools of others that could be read as one of its tools get their name back. */
+  /** Removes a server with its listing. Tools of other servers that were renamed for it get their plain name back. */
   readonly dismiss: (server: string) => Replaced
-  /** Puts other lists in place of those that some servers had; undefined for a server that lists nothing any more. */
+  /** Replaces the listings of some servers. Undefined removes the listing of a server. */
   readonly replace: (next: ReadonlyMap<string, Source | undefined>) => Replaced
-  /** The whole catalog, put together now. */
+  /** Builds the whole catalog. */
   readonly catalog: (revision: number) => Catalog
   readonly diagnosticsOf: (server: string) => ReadonlyArray<Diagnostic>
 }
 
 /**
- * The same catalog as {@link merger} makes, in the order of the configured servers. To replace the lists of one server, to
- * admit one or to dismiss it costs the work for that server, for those it shares public names with and for those whose tools
- * it renames, however many others there are. Only `catalog` walks over all of them.
+ * Creates an assembly. Its catalog equals the one of {@link merger}, in the order of the configured servers. A change processes only
+ * the changed server, the servers with which it shares public names, and those whose tools it renames. Only `catalog` processes all
+ * servers.
  *
  * @since 0.1.0
  * @category merging
@@ -56,23 +55,23 @@ export interface Assembly {
 export const assembly = (options: Options): Assembly => {
   const configured = new Set(options.configured)
   const positions = new Map(Array.from(configured, (server, position) => [server, position]))
-  /** The position of the next server that is admitted. Those of dismissed servers are not used again. */
+  /** The position of the next server. Positions of removed servers are not reused. */
   let nextPosition = configured.size
   const rules = rulesOf(configured, options)
-  /** What the servers list from which the parts are made. */
+  /** The listings from which the parts were built. */
   const sources = new Map<string, Source>()
-  /** Those of them that have something before an underscore of their name, by that. */
+  /** The servers in `sources`, by each text before an underscore in their name. */
   const byBeginning = new Map<string, Set<string>>()
-  /** Of the servers that list something. */
+  /** One for each server with a listing. */
   const makers = new Map<string, Maker>()
   const parts = new Map<string, Part>()
-  /** The tools that have a public name; more than one is a collision, or a tool that is listed twice. */
+  /** The tools by public name. More than one is a collision, or a tool that is listed twice. */
   const claims = new Map<string, ReadonlyArray<Tool>>()
 
   const inOrder = (servers: Iterable<string>): ReadonlyArray<string> =>
     [...servers].sort((a, b) => positions.get(a)! - positions.get(b)!)
 
-  /** In the order of the servers: it decides which name a report gives first. */
+  /** The tools with this name in the order of their servers, which is also the order in reports. */
   const claimOf = (name: string): ReadonlyArray<Tool> =>
     claims.get(name)!.toSorted((a, b) => positions.get(a.server)! - positions.get(b.server)!)
 
@@ -149,7 +148,7 @@ export const assembly = (options: Options): Assembly => {
     const remarks = Array.from(concerned, (server) => [server, JSON.stringify(diagnosticsOf(server))] as const)
     for (const [server, source] of next) {
       withdraw(server)
-      // the names it remembers may be others when the server lists something again
+      // the public names that it cached may be outdated when the server lists something again
       if (source === undefined) makers.delete(server)
     }
     for (const [source, part] of made) contribute(source, part)
@@ -161,8 +160,8 @@ export const assembly = (options: Options): Assembly => {
   }
 
   /**
-   * The servers of which a tool may be called `<name>_<something>`: their names begin so, or `name` begins like theirs. What was
-   * made of their lists holds no longer once there is a server of this name, or none.
+   * The servers whose public names can change when a server with this name is added or removed: one name is the other one plus
+   * an underscore and more text. Discards their cached parts.
    */
   const renamedBy = (name: string): ReadonlyArray<readonly [string, Source]> =>
     [...beginnings(name), ...(byBeginning.get(name) ?? [])].flatMap((server) => {

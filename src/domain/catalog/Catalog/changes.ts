@@ -6,8 +6,7 @@ import type { Catalog } from "./model.js"
 import { sameItems } from "./retain.js"
 
 /**
- * What is different in one list of one server. Nothing added and nothing removed means that something is defined anew under
- * the name it had.
+ * The differences in one list of one server. If nothing is added and nothing removed, the definition of an entry changed.
  *
  * @since 0.1.0
  * @category comparing
@@ -21,7 +20,7 @@ export interface Change {
 }
 
 /**
- * All that is different, but for the order. Entries are compared by identity, which {@link merger} and {@link retain} keep.
+ * All differences, except the order. Entries are compared by identity, which {@link merger} and {@link retain} preserve.
  *
  * @since 0.1.0
  * @category comparing
@@ -30,7 +29,7 @@ export const changes = (before: Catalog, after: Catalog): ReadonlyArray<Change> 
   kinds.flatMap(({ entries, kind }) => changesOf(kind, entries(before), entries(after)))
 
 /**
- * Whether nothing is different but the revision. Another order is a difference.
+ * Whether two catalogs differ only in their revision. A different order is a difference.
  *
  * @since 0.1.0
  * @category comparing
@@ -41,7 +40,7 @@ export const same = (before: Catalog, after: Catalog): boolean =>
   sameItems(before.resourceTemplates, after.resourceTemplates) &&
   sameItems(before.prompts, after.prompts)
 
-/** An entry of whatever kind: whose it is, what it is called, and the object itself. */
+/** An entry of any kind, with its server and id. */
 interface Entry {
   readonly server: string
   readonly id: string
@@ -63,7 +62,7 @@ const kinds: ReadonlyArray<{
   { kind: "prompts", entries: ({ prompts }) => prompts.map((item) => ({ server: item.server, id: item.name, item })) }
 ]
 
-/** A resource and a template may have the same text: then there are two items under it. */
+/** The items by id. A resource and a template can have the same id. */
 type Items = ReadonlyMap<string, ReadonlyArray<object>>
 
 const none: Items = new Map()

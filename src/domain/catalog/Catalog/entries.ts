@@ -5,7 +5,7 @@
 import type { ListedPrompt, ListedResource, ListedResourceTemplate, ListedTool } from "../Listing.js"
 import type { Prompt, Resource, ResourceTemplate, Tool } from "../Protocol.js"
 
-/** An entry depends on what is listed, on the server, and (a tool) on its public name; all else is to be kept out of it. */
+/** An entry must depend only on the listed entry, the server and, for a tool, its public name. */
 const once = <Listed extends object, Made>(
   make: (listed: Listed, server: string, name: string) => Made
 ): ((listed: Listed, server: string, name: string) => Made) => {
@@ -20,7 +20,7 @@ const once = <Listed extends object, Made>(
   }
 }
 
-/** The keys that are there. Absent ones stay absent: entries are compared and sent as JSON. */
+/** Copies the keys that are present. Absent keys stay absent: entries are compared and sent as JSON. */
 const pick = <A extends object, K extends keyof A>(from: A, keys: ReadonlyArray<K>): Pick<A, K> => {
   const picked: Partial<A> = {}
   for (const key of keys) if (from[key] !== undefined) picked[key] = from[key]
@@ -35,7 +35,7 @@ export const tool: (listed: ListedTool, server: string, name: string) => Tool = 
   ...pick(listed, ["title", "inputSchema", "outputSchema", "annotations"])
 }))
 
-/** Only tools have a name that is not the server's. */
+/** For entries without a public name. */
 const unnamed = <Listed extends object, Made>(make: (listed: Listed, server: string) => Made) => {
   const made = once(make)
   return (listed: Listed, server: string): Made => made(listed, server, "")

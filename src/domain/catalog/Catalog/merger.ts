@@ -1,5 +1,5 @@
 /**
- * Makes one catalog of what many servers list.
+ * Merges the listings of many servers into one catalog.
  */
 import type { Diagnostic } from "../../Diagnostic.js"
 import type { ListedTool } from "../Listing.js"
@@ -9,7 +9,7 @@ import * as entries from "./entries.js"
 import type { Catalog, Listings } from "./model.js"
 
 /**
- * One server's part of a catalog.
+ * The listing of one server, with its filters.
  *
  * @since 0.1.0
  * @category merging
@@ -17,7 +17,7 @@ import type { Catalog, Listings } from "./model.js"
 export interface Source {
   readonly server: string
   readonly listings: Listings
-  /** Patterns on its own tool names, from its config. */
+  /** Patterns on the server's own tool names, from its config. */
   readonly tools: ToolName.Globs
 }
 
@@ -27,7 +27,7 @@ export interface Source {
  */
 export interface Merged {
   readonly catalog: Catalog
-  /** By server: tools that cannot be offered because of their names, patterns that match nothing. */
+  /** By server: name collisions, and patterns that match nothing. */
   readonly diagnostics: ReadonlyMap<string, ReadonlyArray<Diagnostic>>
 }
 
@@ -36,23 +36,22 @@ export interface Merged {
  * @category merging
  */
 export interface Options {
-  /** The names of all configured servers, whether they list something or not. */
+  /** The names of all configured servers, with or without a listing. */
   readonly configured: Iterable<string>
-  /** Patterns on `server_tool`, for everybody. */
+  /** Patterns on `server_tool`, for all agents. */
   readonly global?: ToolName.Globs | undefined
-  /** Patterns on `server_tool`, for one agent, after all others. */
+  /** Patterns on `server_tool`, for one agent, applied after all others. */
   readonly agent?: ToolName.Globs | undefined
 }
 
 /**
- * Prepares merging for a set of configured servers and the filters of everybody or of one agent. After a change of one
- * server, the next merge costs the work for that server and putting the lists together; what did not change stays the very
- * same object.
+ * Creates a merge function for a set of configured servers and the filters of all agents or of one. After a change of one
+ * server, the next merge processes only that server and joins the lists; unchanged entries stay identical objects.
  *
- * - A tool that a filter hides is left out.
- * - Tools that end up with the same public name are all left out, and reported to each of their servers. To hide one of them
- *   brings the other one back.
- * - A pattern of a server's own that matches none of its tools is reported, as soon as it lists any.
+ * - A tool that a filter hides is omitted.
+ * - Tools with the same public name are all omitted, and reported for each of their servers. If one of them is hidden by a filter,
+ *   the other one is listed.
+ * - A pattern of a server that matches none of its tools is reported, once it lists any tools.
  *
  * @since 0.1.0
  * @category merging
@@ -78,14 +77,14 @@ export const merger = (options: Options): ((sources: ReadonlyArray<Source>, revi
   }
 }
 
-/** What holds for all servers of a merger. */
+/** The rules for all servers of a merger. */
 export interface Rules {
   readonly nameOf: (ref: ToolName.Ref) => string
   readonly filterOf: (server: ToolName.Globs) => (ref: ToolName.Ref) => boolean
 }
 
 export const rulesOf = (
-  /** It is asked for each name: it may change in between. */
+  /** May change between two merges. */
   configured: Pick<ReadonlySet<string>, "has">,
   { agent, global }: Pick<Options, "agent" | "global">
 ): Rules => ({
@@ -99,7 +98,7 @@ export interface Part extends Omit<Catalog, "revision"> {
   readonly reports: ReadonlyArray<Report>
 }
 
-/** Makes one server's part of the catalog, again and again. */
+/** Builds one server's part of the catalog. Caches the parts of unchanged lists. */
 export type Maker = (source: Source) => Part
 
 export const makerOf = (server: string, { filterOf, nameOf }: Rules): Maker => {
@@ -128,7 +127,7 @@ export const makerOf = (server: string, { filterOf, nameOf }: Rules): Maker => {
   })
 }
 
-/** Gives its last answer again while it is asked the same. */
+/** Caches the last result, for identical arguments. */
 const remembering = <Question extends ReadonlyArray<unknown>, Answer>(
   ask: (...question: Question) => Answer
 ): ((...question: Question) => Answer) => {
@@ -141,10 +140,10 @@ const remembering = <Question extends ReadonlyArray<unknown>, Answer>(
   }
 }
 
-/** Prepared filters that are kept. Servers come and go, and each may bring other patterns. */
+/** The maximum number of cached filters: each new server can have different patterns. */
 const maxPrepared = 1_000
 
-/** To prepare patterns is the dear part, and most servers have none of their own or the same as others. */
+/** Caches compiled filters: compiling is expensive, and most servers have no patterns or equal ones. */
 const filtersOf = (filters: ToolName.Filters): Rules["filterOf"] => {
   const prepared = new Map<string, (ref: ToolName.Ref) => boolean>()
   return (server) => {
@@ -156,7 +155,7 @@ const filtersOf = (filters: ToolName.Filters): Rules["filterOf"] => {
   }
 }
 
-/** A server that lists nothing, or not yet, says nothing about its patterns. */
+/** Reports patterns without a match. Without any tool, nothing is reported. */
 const idlePatterns = (globs: ToolName.Globs, tools: ReadonlyArray<ListedTool>): ReadonlyArray<Diagnostic> => {
   if (tools.length === 0) return []
   const names = tools.map(({ name }) => name)
@@ -170,7 +169,7 @@ const idlePatterns = (globs: ToolName.Globs, tools: ReadonlyArray<ListedTool>): 
 
 type Collision = ToolName.Assignment["collisions"][number]
 
-/** The tools that have their name for themselves, each once. */
+/** The tools with a unique public name, each once. */
 export const distinct = (
   tools: ReadonlyArray<Tool>
 ): { readonly tools: ReadonlyArray<Tool>; readonly collisions: ReadonlyArray<Collision> } => {

@@ -6,7 +6,7 @@ import { ListedPrompt, ListedResource, ListedResourceTemplate, ListedTool } from
 import { Prompt, Resource, ResourceTemplate, Tool } from "../Protocol.js"
 
 /**
- * Everything that is offered, in the order of the servers and of their lists. The revision grows with each change.
+ * The entries of all servers, in the order of the servers and of their lists. The revision grows with each change.
  *
  * @since 0.1.0
  * @category models
@@ -34,7 +34,7 @@ export type Catalog = typeof Catalog.Type
 export const empty: Catalog = { revision: 0, tools: [], resources: [], resourceTemplates: [], prompts: [] }
 
 /**
- * What one server lists, as it lists it.
+ * The listings of one server, unchanged.
  *
  * @since 0.1.0
  * @category models
@@ -53,7 +53,7 @@ export const Listings = Schema.Struct({
 export type Listings = typeof Listings.Type
 
 /**
- * What a server lists that lists nothing.
+ * Empty listings.
  *
  * @since 0.1.0
  * @category constructors

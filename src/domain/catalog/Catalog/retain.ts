@@ -5,8 +5,7 @@ import type { Listings } from "./model.js"
 import { sameJson } from "./sameJson.js"
 
 /**
- * What a server lists now, made of the objects of what it listed before, as far as they are equal. Where nothing differs it
- * is the very same object as before.
+ * The new listings, with the objects of the old ones where they are equal. If nothing differs, the old listings themselves.
  *
  * @since 0.1.0
  * @category listings
@@ -27,7 +26,7 @@ const sameArrays = (a: Listings, b: Listings): boolean =>
   a.resourceTemplates === b.resourceTemplates &&
   a.prompts === b.prompts
 
-/** Most entries are where they were. The others are looked for under what tells them apart. */
+/** Compares entries at the same position first, because most do not move; then entries with the same id. */
 const retainItems = <A>(
   before: ReadonlyArray<A>,
   after: ReadonlyArray<A>,
@@ -47,6 +46,6 @@ const retainItems = <A>(
   return [before, after].find((items) => sameItems(items, retained)) ?? retained
 }
 
-/** Whether two lists hold the very same objects in the same order. */
+/** Whether two lists contain identical objects in the same order. */
 export const sameItems = <A>(a: ReadonlyArray<A>, b: ReadonlyArray<A>): boolean =>
   a === b || (a.length === b.length && a.every((item, index) => item === b[index]))

@@ -1,12 +1,12 @@
 /**
  * Compares two values as JSON.
  */
-/** Deeper values are not looked into: they count as different, and the stack stays small. */
+/** Deeper values count as different, which limits the recursion. */
 const maxDepth = 500
 
 /**
- * Whether two values are the same JSON. The order of keys does not matter. On doubt they are different, which costs a little
- * work; the other mistake would keep something outdated.
+ * Whether two values are equal as JSON, ignoring the order of keys. In doubt they count as different: this only causes extra work,
+ * while the opposite would keep outdated entries.
  */
 export const sameJson = (a: unknown, b: unknown): boolean => same(a, b, 0)
 
@@ -17,7 +17,7 @@ const same = (a: unknown, b: unknown, depth: number): boolean => {
   return isPlain(a) && isPlain(b) && sameEntries(a, b, depth + 1)
 }
 
-/** Of other objects, the keys do not say what is in them. */
+/** The keys of other objects do not describe their content. */
 const isPlain = (value: object): value is Readonly<Record<string, unknown>> => {
   const prototype = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null

@@ -4,22 +4,22 @@
 import * as Predicate from "effect/Predicate"
 import { describeType, type Issue } from "../../Issue.js"
 
-/** Told what is wrong, with paths from the value that is checked. */
+/** Receives each issue, with its path from the checked value. */
 export type Report = (issue: Issue) => void
 
-/** Gives the value, a value without its wrong parts, or undefined if there is nothing to keep. */
+/** Returns the value, a copy without its invalid parts, or undefined if nothing is valid. */
 export type Check = (value: unknown, report: Report) => unknown
 
-/** What belongs at some of the keys of an object. Other keys are not looked at. */
+/** The checks for some keys of an object. Other keys are not checked. */
 export type Checks = ReadonlyArray<readonly [key: string, check: Check]>
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Reports that something else belongs here, and keeps nothing. */
+/** Reports a value of a wrong type and returns undefined. */
 export const wrong = (report: Report, expected: string, value: unknown): undefined =>
   void report({ path: [], expected, found: describeType(value) })
 
-/** Paths are made on the way out: most of the time there is nothing to report. */
+/** Prefixes the path of each issue. Most values have no issue, so no path is built before. */
 const under =
   (step: string | number, report: Report): Report =>
   (issue) =>
@@ -33,10 +33,10 @@ const only =
 export const string: Check = only("a string", Predicate.isString)
 export const number: Check = only("a number", Predicate.isNumber)
 export const boolean: Check = only("a boolean", Predicate.isBoolean)
-/** An object of which nothing is known. */
+/** Any object. */
 export const object: Check = only("an object", Predicate.isRecord)
 
-/** Wrong elements are left out. */
+/** Omits invalid elements. */
 export const arrayOf =
   (element: Check): Check =>
   (value, report) => {
@@ -52,7 +52,7 @@ export const struct =
     return isComplete(value, required, report) ? withoutWrong(value, optional, report) : undefined
   }
 
-/** Whether all that has to be there is there and right. */
+/** Whether all required keys are present and valid. */
 export const isComplete = (value: Json, required: Checks, report: Report): boolean => {
   let complete = true
   for (const [key, check] of required) {
@@ -64,7 +64,7 @@ export const isComplete = (value: Json, required: Checks, report: Report): boole
   return complete
 }
 
-/** An object without what is wrong at its optional keys. Null is how some servers say that there is nothing. */
+/** The object without its invalid optional keys. Null counts as absent: some servers send it for missing values. */
 export const withoutWrong = (value: Json, optional: Checks, report: Report): Json => {
   let copy: Record<string, unknown> | undefined
   for (const [key, check] of optional) {

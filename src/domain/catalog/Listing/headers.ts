@@ -1,13 +1,13 @@
 /**
- * Checks the `x-mcp-header` declarations of a tool (revision 2026-07-28): arguments sent as HTTP headers, too. A tool that
- * breaks the rules must not be offered.
+ * Checks the `x-mcp-header` declarations of a tool (revision 2026-07-28), which name arguments that are also sent as HTTP headers.
+ * A tool with an invalid declaration must not be offered.
  */
 import * as Predicate from "effect/Predicate"
 import { describeType, type Issue } from "../../Issue.js"
 
 const keyword = "x-mcp-header"
 
-/** Where schemas stand within a schema: one or a list of them, or under names. */
+/** The keywords that contain subschemas: `plain` is one or a list of them, `named` an object of them. */
 const subschemas: ReadonlyMap<string, "plain" | "named"> = new Map([
   ["properties", "named"],
   ["patternProperties", "named"],
@@ -30,13 +30,13 @@ const subschemas: ReadonlyMap<string, "plain" | "named"> = new Map([
   ["else", "plain"]
 ])
 
-/** Deeper schemas are rejected: later consumers may walk them recursively without a limit. */
+/** Deeper schemas are rejected: later code may process them recursively without a limit. */
 const maxDepth = 200
 
-/** What a token of RFC 9110 consists of. */
+/** A token of RFC 9110. */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** The first rule that an input schema breaks. */
+/** The first issue of an input schema. */
 export const headerIssue = (inputSchema: unknown): Issue | undefined => {
   const names = new Set<string>()
   const path: Array<string | number> = ["inputSchema"]
@@ -64,7 +64,7 @@ export const headerIssue = (inputSchema: unknown): Issue | undefined => {
     return undefined
   }
 
-  /** The elements of an array, or what stands under the names of an object. */
+  /** Visits the elements of an array or the values of an object. */
   const visitEach = (schemas: unknown, reachable: boolean, depth: number): Issue | undefined => {
     if (!Predicate.isObject(schemas)) return undefined
     for (const [name, schema] of Object.entries(schemas)) {
@@ -77,10 +77,10 @@ export const headerIssue = (inputSchema: unknown): Issue | undefined => {
   }
 
   const issue = visit(inputSchema, true, 0)
-  return issue === undefined ? undefined : { ...issue, path: untilOdd(issue.path) }
+  return issue === undefined ? undefined : { ...issue, path: untilUnsafe(issue.path) }
 }
 
-/** What is wrong with one declaration. The names in use are kept from one to the next. */
+/** The issue of one declaration. `names` collects the header names in use. */
 const declarationIssue = (
   schema: Readonly<Record<string, unknown>>,
   reachable: boolean,
@@ -103,8 +103,8 @@ const declarationIssue = (
   return undefined
 }
 
-/** A path that ends before the first name somebody chose that does not look like one: it is going to be shown. */
-const untilOdd = (path: Issue["path"]): Issue["path"] => {
-  const odd = path.findIndex((step) => typeof step === "string" && !/^[\w.$*-]{1,64}$/.test(step))
-  return odd === -1 ? path : path.slice(0, odd)
+/** The path up to the first key that does not look like a name: the path is shown to people. */
+const untilUnsafe = (path: Issue["path"]): Issue["path"] => {
+  const unsafe = path.findIndex((step) => typeof step === "string" && !/^[\w.$*-]{1,64}$/.test(step))
+  return unsafe === -1 ? path : path.slice(0, unsafe)
 }

@@ -9,27 +9,27 @@ import { isDeeper, maxDepth } from "../../internal/isDeeper.js"
 import { describeType, type Issue, render, renderAll } from "../../Issue.js"
 import { type Checks, isComplete, withoutWrong } from "./check.js"
 
-/** What the entries of a list have to look like. */
+/** The rules for the entries of a list. */
 export interface Kind {
-  /** What one of them is called. */
+  /** The word for one entry in messages. */
   readonly noun: string
-  /** The required key that tells them apart, a string. */
+  /** The required key that identifies an entry, a string. */
   readonly id: string
-  /** An entry with something wrong here is left out. */
+  /** An entry with an invalid value here is omitted. */
   readonly required: Checks
-  /** What is wrong here is taken out of the entry. */
+  /** An invalid value here is omitted from the entry. */
   readonly optional: Checks
-  /** A last reason to leave an entry out. */
+  /** A final check, after which an entry is omitted. */
   readonly refusal?: {
     readonly code: string
     readonly issue: (entry: Readonly<Record<string, unknown>>) => Issue | undefined
   }
 }
 
-/** Characters that the key which tells entries apart may have, such as a name or a URI. */
+/** The maximum length of an id, such as a name or a URI. */
 export const maxIdLength = 8_192
 
-/** More diagnostics than this are only counted. */
+/** The maximum number of diagnostics. Further ones are only counted. */
 export const maxDiagnostics = 100
 
 export const salvage = (
@@ -101,7 +101,7 @@ export const salvage = (
   return { items, diagnostics }
 }
 
-/** What an entry is called, however little else is right about it. */
+/** The name of an entry, even if the rest of it is invalid. */
 const nameOf = (entry: unknown, id: string): { readonly subject?: string } => {
   if (!Predicate.isRecord(entry)) return {}
   const name = [entry[id], entry.name].find(Predicate.isString)

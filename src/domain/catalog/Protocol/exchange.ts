@@ -5,7 +5,7 @@ import * as Schema from "effect/Schema"
 import { openStruct } from "../../internal/openStruct.js"
 
 /**
- * A place the server may work in, as a `file:` URI.
+ * A directory or file that the server may use, as a `file:` URI.
  *
  * @since 0.1.0
  * @category server requests
@@ -21,7 +21,7 @@ export const Root = openStruct({ uri: Schema.String, name: Schema.optional(Schem
 export type Root = typeof Root.Type
 
 /**
- * A question for the person: a form to fill in, or a page to open.
+ * A request for input from the user: a form to fill in, or a page to open.
  *
  * @since 0.1.0
  * @category server requests
@@ -29,7 +29,7 @@ export type Root = typeof Root.Type
 export const ElicitRequest = openStruct({
   mode: Schema.Literal("form", "url"),
   message: Schema.String,
-  /** What the form asks for, as a JSON Schema of one flat object. */
+  /** The fields of the form, as a JSON Schema of one flat object. */
   requestedSchema: Schema.optional(Schema.Unknown),
   /** The page to open. */
   url: Schema.optional(Schema.String),
@@ -43,7 +43,7 @@ export const ElicitRequest = openStruct({
 export type ElicitRequest = typeof ElicitRequest.Type
 
 /**
- * What the person did: answered, said no, or went away.
+ * The user's reaction: accepted, declined or cancelled.
  *
  * @since 0.1.0
  * @category server requests
@@ -60,7 +60,7 @@ export const ElicitResult = openStruct({
 export type ElicitResult = typeof ElicitResult.Type
 
 /**
- * A wish for a completion by our language model.
+ * A request for a completion by the language model of the client.
  *
  * @since 0.1.0
  * @category server requests
@@ -95,7 +95,7 @@ export const SampleResult = openStruct({
 export type SampleResult = typeof SampleResult.Type
 
 /**
- * Asks for suggestions for one value of a prompt or a resource template.
+ * A request for suggestions for one value of a prompt or a resource template.
  *
  * @since 0.1.0
  * @category requests
@@ -118,7 +118,7 @@ export const CompleteRequest = openStruct({
 export type CompleteRequest = typeof CompleteRequest.Type
 
 /**
- * How urgent a log message of a server is, least first.
+ * The level of a log message of a server, least urgent first.
  *
  * @since 0.1.0
  * @category logs
@@ -140,7 +140,7 @@ export type LogLevel = typeof LogLevel.Type
 export const LogLine = Schema.Struct({
   /** Epoch milliseconds. */
   at: Schema.Finite,
-  /** `stderr` and `stdout` (a line that is no message) of its process, or `server`: sent over the protocol. */
+  /** `stderr` or `stdout` (a line that is no message) of the process, or `server` for a log message of the protocol. */
   source: Schema.Literal("stderr", "stdout", "server"),
   level: Schema.optional(LogLevel),
   logger: Schema.optional(Schema.String),

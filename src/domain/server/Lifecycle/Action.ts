@@ -7,20 +7,20 @@ import { opening, type State, type Timer, timers } from "./State.js"
 import { replacement, type Replacement, status } from "./publicStatus.js"
 
 /**
- * What is to be done, as data.
+ * An action for the runtime, as data.
  *
  * @since 0.1.0
  * @category models
  */
 export type Action =
-  /** Ends the link, whatever it is doing, and reports `Released`. */
+  /** Closes the link, whatever its state, and reports `Released`. */
   | { readonly _tag: "Close"; readonly generation: number }
-  /** Gives the link no more calls, lets those it has finish, and reports `Drained`. */
+  /** Sends no more calls to the link, lets its pending calls finish, and reports `Drained`. */
   | { readonly _tag: "Drain"; readonly generation: number }
   /** Cancels a timer that is no longer needed or has just fired. */
   | { readonly _tag: "CancelTimer"; readonly timer: number }
   | { readonly _tag: "ScheduleTimer"; readonly timer: Timer }
-  /** Begins an attempt. */
+  /** Starts an attempt. */
   | { readonly _tag: "Open"; readonly generation: number }
   /** Fetches one list of the serving link again. */
   | { readonly _tag: "RefreshCatalog"; readonly generation: number; readonly list: ListKind }
@@ -31,25 +31,25 @@ export type Action =
     }
   | { readonly _tag: "PublishReplacement"; readonly replacement: Replacement | undefined }
 
-/** What has to be done about links and timers to get from one state to the other. */
-export const workBetween = (before: State, after: State): ReadonlyArray<Action> => [
+/** The actions on links and timers that lead from one state to the other. */
+export const linkActions = (before: State, after: State): ReadonlyArray<Action> => [
   ...closes(before, after),
   ...drains(before, after),
   ...timerChanges(before, after),
   ...opens(before, after)
 ]
 
-/** What the world has to be told. */
-export const newsBetween = (before: State, after: State): ReadonlyArray<Action> => {
-  const news: Array<Action> = []
-  // that a server is gone is no status of it
-  if (after.phase._tag === "Removed") return news
+/** The changes to publish. */
+export const publishActions = (before: State, after: State): ReadonlyArray<Action> => {
+  const actions: Array<Action> = []
+  // a removed server has no status
+  if (after.phase._tag === "Removed") return actions
   const from = status(before)
   const to = status(after)
-  if (!ServerStatus.equals(from, to)) news.push({ _tag: "PublishStatus", from, to })
+  if (!ServerStatus.equals(from, to)) actions.push({ _tag: "PublishStatus", from, to })
   const now = replacement(after)
-  if (!sameReplacement(replacement(before), now)) news.push({ _tag: "PublishReplacement", replacement: now })
-  return news
+  if (!sameReplacement(replacement(before), now)) actions.push({ _tag: "PublishReplacement", replacement: now })
+  return actions
 }
 
 const closes = (before: State, after: State): ReadonlyArray<Action> =>
@@ -78,6 +78,6 @@ const timerChanges = (before: State, after: State): ReadonlyArray<Action> => {
   ]
 }
 
-/** An attempt fails once: with the same failure it is also tried again at the same time. */
+/** An attempt fails once, so an equal failure also has an equal time of retry. */
 const sameReplacement = (a: Replacement | undefined, b: Replacement | undefined): boolean =>
   a?.generation === b?.generation && a?.error === b?.error

@@ -1,6 +1,5 @@
 /**
- * The events of the lifecycle: commands, outcomes of attempts, facts about links, timers. Time and randomness are part of the
- * event.
+ * The events of the lifecycle: commands, outcomes of attempts, changes of links, timers. Each event contains its time and randomness.
  */
 import * as Schema from "effect/Schema"
 import { Failure } from "../Failure.js"
@@ -17,12 +16,12 @@ const event = <Tag extends string, Fields extends Schema.Struct.Fields>(tag: Tag
     ...fields
   })
 
-/** An event of one link. It changes nothing when that link is no longer the one it was. */
+/** An event of one link. It changes nothing if the link was replaced or closed. */
 const linkEvent = <Tag extends string, Fields extends Schema.Struct.Fields>(tag: Tag, fields: Fields) =>
   event(tag, { generation: Schema.Int, ...fields })
 
 /**
- * Undoes a disable, by config or by command. A lazy server rests then.
+ * Enables a server that its config or a command disabled. A lazy server becomes idle.
  *
  * @since 0.1.0
  * @category commands
@@ -30,7 +29,7 @@ const linkEvent = <Tag extends string, Fields extends Schema.Struct.Fields>(tag:
 export const Enable = event("Enable", {})
 
 /**
- * Closes everything and stays down until a command: `disable` and `disconnect`.
+ * Closes everything and keeps the server disabled until a command: `disable` and `disconnect`.
  *
  * @since 0.1.0
  * @category commands
@@ -38,7 +37,7 @@ export const Enable = event("Enable", {})
 export const Disable = event("Disable", {})
 
 /**
- * Wants a link now: enables, wakes, and cuts every wait short.
+ * Connects now: enables the server, starts it if it is idle, and ends every wait for a retry.
  *
  * @since 0.1.0
  * @category commands
@@ -46,7 +45,7 @@ export const Disable = event("Disable", {})
 export const Connect = event("Connect", {})
 
 /**
- * Wants a new link: closes what there is, then connects.
+ * Closes the current link, then connects.
  *
  * @since 0.1.0
  * @category commands
@@ -54,7 +53,7 @@ export const Connect = event("Connect", {})
 export const Restart = event("Restart", {})
 
 /**
- * Closes everything, for good.
+ * Closes everything permanently.
  *
  * @since 0.1.0
  * @category commands
@@ -62,8 +61,8 @@ export const Restart = event("Restart", {})
 export const Remove = event("Remove", {})
 
 /**
- * The config changed. `settings` needs no new link; `link` needs one, and the old one serves until then; `identity` (who the
- * server is or how we are known to it) needs one, and the old one takes no more calls.
+ * The config changed. `settings`: no new link is needed. `link`: a new link is needed, and the old one serves until it is open.
+ * `identity` (a different server or different credentials): a new link is needed, and the old one gets no more calls.
  *
  * @since 0.1.0
  * @category commands
@@ -74,7 +73,7 @@ export const ConfigChanged = event("ConfigChanged", {
 })
 
 /**
- * A call wants the server.
+ * A call needs the server.
  *
  * @since 0.1.0
  * @category facts
@@ -82,7 +81,7 @@ export const ConfigChanged = event("ConfigChanged", {
 export const Demanded = event("Demanded", {})
 
 /**
- * An attempt came a step further.
+ * An attempt reached its next phase.
  *
  * @since 0.1.0
  * @category outcomes
@@ -107,7 +106,7 @@ export const Opened = linkEvent("Opened", { info: LinkInfo })
 export const Lost = linkEvent("Lost", { failure: Failure })
 
 /**
- * What is known of a link changed: its counts, its push channel.
+ * The info of a link changed, such as its counts or its push channel.
  *
  * @since 0.1.0
  * @category facts
@@ -115,7 +114,7 @@ export const Lost = linkEvent("Lost", { failure: Failure })
 export const LinkUpdated = linkEvent("LinkUpdated", { info: LinkInfo })
 
 /**
- * The server says that one of its lists changed.
+ * The server reported that one of its lists changed.
  *
  * @since 0.1.0
  * @category facts
@@ -123,7 +122,7 @@ export const LinkUpdated = linkEvent("LinkUpdated", { info: LinkInfo })
 export const ListChanged = linkEvent("ListChanged", { list: ListKind })
 
 /**
- * A lazy server's link had nothing to do for as long as its config allows.
+ * The link of a lazy server was unused for the time in its config.
  *
  * @since 0.1.0
  * @category facts
@@ -139,7 +138,7 @@ export const Idle = linkEvent("Idle", {})
 export const Drained = linkEvent("Drained", {})
 
 /**
- * Nothing of a link is left: no process, no socket. Every link that was opened ends with this.
+ * Nothing of a link is left: no process, no socket. This is the last event of every link.
  *
  * @since 0.1.0
  * @category facts

@@ -8,7 +8,7 @@ import { RestartPolicy } from "../RestartPolicy.js"
 import { type AttemptPhase, Connected, type DisabledBy } from "../ServerStatus.js"
 
 /**
- * The part of a server's config that decides about its life.
+ * The part of a server's config that the lifecycle uses.
  *
  * @since 0.1.0
  * @category models
@@ -16,15 +16,15 @@ import { type AttemptPhase, Connected, type DisabledBy } from "../ServerStatus.j
 export const Settings = Schema.Struct({
   server: Schema.String,
   restart: RestartPolicy,
-  /** Starts with the first demand instead of at once. */
+  /** Whether the server is started by the first demand instead of at once. */
   lazy: Schema.Boolean,
-  /** Whether a replacement may run beside the link it replaces. */
+  /** Whether a replacement may open while the old link serves. */
   replace: Schema.Literal("overlap", "stop-first"),
-  /** How long a replaced link may go on with the calls it has, in milliseconds. */
+  /** How long a replaced link may finish its calls, in milliseconds. */
   drain: Schema.Finite.pipe(Schema.positive()),
-  /** Why the config does not let it run, if it does not. */
+  /** Why the config does not allow the server to run. Absent if it does. */
   disabled: Schema.optional(Schema.Literal("config", "trust")),
-  /** What is wrong with its config. Such a server is never opened, whatever the command. */
+  /** The error of an invalid config. Such a server is never opened, not even by a command. */
   invalid: Schema.optional(Failure)
 }).annotations({ identifier: "Settings" })
 
@@ -35,7 +35,7 @@ export const Settings = Schema.Struct({
 export type Settings = typeof Settings.Type
 
 /**
- * What is known of a link while it is connected: the `connected` status without its beginning.
+ * The info of an open link: the `connected` status without its start time.
  *
  * @since 0.1.0
  * @category models
@@ -49,7 +49,7 @@ export const LinkInfo = Connected.omit("status", "since").annotations({ identifi
 export type LinkInfo = typeof LinkInfo.Type
 
 /**
- * The link that takes the calls.
+ * The link to which calls are routed.
  *
  * @since 0.1.0
  * @category models
@@ -61,7 +61,7 @@ export interface Routed {
 }
 
 /**
- * A link that takes no new calls and ends when it has finished those it has, or when its time is up.
+ * A link that gets no new calls and is closed when its pending calls have finished, or after its drain time.
  *
  * @since 0.1.0
  * @category models
@@ -73,7 +73,7 @@ export interface Draining {
 }
 
 /**
- * An attempt under way, and what happened meanwhile that its end must not forget.
+ * A running attempt, with the events during it that take effect at its end.
  *
  * @since 0.1.0
  * @category models
@@ -83,26 +83,26 @@ export interface Opening {
   readonly generation: number
   readonly since: number
   readonly phase: AttemptPhase
-  /** Lists that changed, perhaps after they were fetched. */
+  /** Lists that changed, possibly after they were fetched. */
   readonly stale: ReadonlyArray<ListKind>
-  /** Whether a login completed, perhaps after the server rejected the attempt. */
+  /** Whether a login completed, possibly after the server rejected the attempt. */
   readonly loggedIn: boolean
 }
 
 /**
- * The way to a link.
+ * What the server does to get a new link.
  *
  * @since 0.1.0
  * @category models
  */
 export type Pursuit =
-  /** Opens as soon as nothing is closing any more. */
+  /** Opens as soon as no link is closing. */
   | { readonly _tag: "Pending"; readonly since: number }
   | Opening
   | { readonly _tag: "Backoff"; readonly timer: number; readonly until: number; readonly failure: Failure }
-  /** Too many restarts: rests until the cooldown allows one more try. */
+  /** Too many restarts: waits for the cooldown, then makes one attempt. */
   | { readonly _tag: "GaveUp"; readonly timer: number; readonly until: number; readonly failure: Failure }
-  /** Trying again would not help: something has to change first. */
+  /** A retry would not help: waits until something changes. */
   | { readonly _tag: "Parked"; readonly failure: Failure }
 
 /**
@@ -112,26 +112,26 @@ export type Pursuit =
 export type Phase =
   | { readonly _tag: "Removed" }
   | { readonly _tag: "Stopped"; readonly by: DisabledBy }
-  /** A lazy server without demand. */
+  /** A lazy server without demand, whose status is `idle`. */
   | { readonly _tag: "Resting"; readonly since: number }
   | { readonly _tag: "Seeking"; readonly pursuit: Pursuit }
-  /** Connected, and perhaps on the way to a link with a newer config. */
+  /** Connected. `replacement`: how it gets a link with a newer config. */
   | { readonly _tag: "Serving"; readonly routed: Routed; readonly replacement: Pursuit | undefined }
 
 /**
- * Failures in a row. They are forgotten after enough uptime, by a command, or by a new config.
+ * Consecutive failures. Reset by enough uptime, a command, or a new config.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Streak {
   readonly failures: number
-  /** When it was restarted by itself, as far back as the policy's window. */
+  /** The times of automatic restarts within the policy's window. */
   readonly restarts: ReadonlyArray<number>
-  /** Why it was given up before, if it was: then the next failure gives up again at once. */
+  /** Why the server was given up. If set, the next failure gives it up again at once. */
   readonly gaveUp: string | undefined
   readonly last: Kind | undefined
-  /** Attempts in a row that failed for a shortage on our side. They are no failures of the server. */
+  /** Consecutive attempts that failed because of a shortage on this machine. They do not count as failures. */
   readonly shortages: number
 }
 
@@ -141,18 +141,18 @@ export interface Streak {
  */
 export interface State {
   readonly settings: Settings
-  /** What commands want: as the config says, or against it. */
+  /** The effect of commands: follow the config, or run or stop against it. */
   readonly intent: "config" | "up" | "down"
   readonly phase: Phase
   readonly draining: Draining | undefined
-  /** Generations on their way out. Nothing is opened before they are gone. */
+  /** The generations of closing links. No link opens before they are released. */
   readonly closing: ReadonlyArray<number>
   /** The newest generation. Each attempt has its own. */
   readonly generation: number
-  /** The newest timer. */
+  /** The id of the newest timer. */
   readonly timer: number
   readonly streak: Streak
-  /** How often it was restarted by itself. */
+  /** The number of automatic restarts. */
   readonly restarts: number
 }
 
@@ -163,7 +163,7 @@ export interface State {
 export const freshStreak: Streak = { failures: 0, restarts: [], gaveUp: undefined, last: undefined, shortages: 0 }
 
 /**
- * The link that takes calls, if there is one.
+ * The link to which calls are routed, if there is one.
  *
  * @since 0.1.0
  * @category accessors
@@ -171,7 +171,7 @@ export const freshStreak: Streak = { failures: 0, restarts: [], gaveUp: undefine
 export const routed = ({ phase }: State): Routed | undefined => (phase._tag === "Serving" ? phase.routed : undefined)
 
 /**
- * The way to the next link, if one is sought.
+ * What the server does to get its next link. Undefined if it needs none.
  *
  * @since 0.1.0
  * @category accessors
@@ -188,21 +188,21 @@ export const pursuit = ({ phase }: State): Pursuit | undefined => {
 }
 
 /**
- * The generation of the attempt being opened, if there is one.
+ * The generation of the running attempt, if there is one.
  *
  * @since 0.1.0
  * @category accessors
  */
 export const opening = (state: State): number | undefined => attempt(state)?.generation
 
-/** The attempt being opened, if there is one. */
+/** The running attempt, if there is one. */
 export const attempt = (state: State): Opening | undefined => {
   const current = pursuit(state)
   return current?._tag === "Opening" ? current : undefined
 }
 
 /**
- * A moment the machine wants to be told of.
+ * A timer of the lifecycle: the runtime sends `TimerFired` at its time.
  *
  * @since 0.1.0
  * @category models
@@ -214,7 +214,7 @@ export interface Timer {
 }
 
 /**
- * The timers that are running in a state.
+ * The running timers of a state.
  *
  * @since 0.1.0
  * @category accessors
@@ -231,7 +231,7 @@ export const timers = (state: State): ReadonlyArray<Timer> => {
 }
 
 /**
- * Whether the server was removed. Something of it may still be on its way out.
+ * Whether the server was removed. Links may still be closing.
  *
  * @since 0.1.0
  * @category accessors

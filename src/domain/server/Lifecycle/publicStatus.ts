@@ -7,7 +7,7 @@ import { shellWord } from "../../internal/shellWord.js"
 import type { Pursuit, State } from "./State.js"
 
 /**
- * The public status of a state. This is the only place that makes one.
+ * Computes the public status of a state. No other place creates one.
  *
  * @since 0.1.0
  * @category projections
@@ -73,20 +73,20 @@ const failing = (state: State, pursuit: Extract<Pursuit, { readonly failure: unk
 }
 
 /**
- * How the replacement of a serving link goes, as the snapshot shows it.
+ * The progress of replacing a serving link, for the snapshot.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Replacement {
-  /** Of the attempt under way, the last one that failed, or the next one. */
+  /** The generation of the running attempt, the last failed one, or the next one. */
   readonly generation: number
   readonly error?: string | undefined
   readonly retryAt?: number | undefined
 }
 
 /**
- * What is being done to replace the serving link, if its config changed.
+ * The progress of replacing the serving link. Undefined if its config has not changed.
  *
  * @since 0.1.0
  * @category projections

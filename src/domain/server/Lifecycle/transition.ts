@@ -1,5 +1,5 @@
 /**
- * The transition function of the lifecycle: the next state for a state and an event.
+ * Computes the next state of the lifecycle for a state and an event.
  */
 import { UnexpectedFailure } from "../../Errors/connectionErrors.js"
 import * as Failure from "../Failure.js"
@@ -24,7 +24,7 @@ type EventOf<Tag extends Event["_tag"]> = Extract<Event, { readonly _tag: Tag }>
 
 type Loss = Omit<EventOf<"Lost">, "_tag">
 
-/** What an event makes of a state. What is to be done follows from the difference between the two. */
+/** The next state. The actions are computed from the difference between the two states. */
 export const transition = (state: State, event: Event): State =>
   state.phase._tag === "Removed" && event._tag !== "Released" ? state : openWhenClear(react(state, event), event.at)
 
@@ -32,8 +32,8 @@ const resting = (since: number): Phase => ({ _tag: "Resting", since })
 
 const pending = (since: number): Pursuit => ({ _tag: "Pending", since })
 
-/** A server before its life: it has nothing, and nothing was done for it yet. */
-export const blank = (settings: Settings, at: number): State => ({
+/** The state before a server is started. */
+export const unstarted = (settings: Settings, at: number): State => ({
   settings,
   intent: "config",
   phase: resting(at),
@@ -45,17 +45,17 @@ export const blank = (settings: Settings, at: number): State => ({
   restarts: 0
 })
 
-/** The state in which a server begins. */
-export const begun = (state: State, at: number): State => openWhenClear(begin(state, at), at)
+/** The state of a server that was just started. */
+export const started = (state: State, at: number): State => openWhenClear(begin(state, at), at)
 
 const react = (state: State, event: Event): State => {
   switch (event._tag) {
     case "Enable":
-      return state.phase._tag === "Stopped" ? begin(wanted(state), event.at) : state
+      return state.phase._tag === "Stopped" ? begin(allowed(state), event.at) : state
     case "Connect":
       return connect(state, event.at)
     case "Restart":
-      return isBlocked(state) ? state : seek(closeAll(wanted(state), event.at), event.at)
+      return isBlocked(state) ? state : seek(closeAll(allowed(state), event.at), event.at)
     case "Disable":
       return begin({ ...state, intent: "down" }, event.at)
     case "Remove":
@@ -91,7 +91,7 @@ const react = (state: State, event: Event): State => {
 
 // --- opening --------------------------------------------------------------------------------------------------------
 
-/** The rule that keeps a server from running more often than it should: nothing opens while something is closing. */
+/** Starts a pending attempt once no link is closing, so that a server never runs twice by accident. */
 const openWhenClear = (state: State, at: number): State => {
   if (pursuit(state)?._tag !== "Pending") return state
   const alone = state.settings.replace === "stop-first"
@@ -103,7 +103,7 @@ const open = (state: State, at: number): State => {
   const generation = state.generation + 1
   const opening: Opening = { _tag: "Opening", generation, since: at, phase: "spawn", stale: [], loggedIn: false }
   const opened = pursue({ ...state, generation }, opening)
-  // an attempt that failed for a shortage is made again, which is no further restart
+  // repeating an attempt that failed because of a shortage does not count as a restart
   if (state.streak.failures === 0 || state.streak.shortages > 0) return opened
   const restarts = RestartPolicy.recent(state.settings.restart, [...state.streak.restarts, at], at)
   return { ...opened, restarts: state.restarts + 1, streak: { ...state.streak, restarts } }
@@ -115,22 +115,23 @@ const route = (state: State, { at, generation, info }: EventOf<"Opened">): State
   phase: { _tag: "Serving", routed: { generation, since: at, info }, replacement: undefined }
 })
 
-// --- what is wanted -------------------------------------------------------------------------------------------------
+// --- commands and config --------------------------------------------------------------------------------------------
 
-/** What keeps the server disabled; undefined if nothing does. */
+/** Why the server is disabled; undefined if it is enabled. */
 const stoppedBy = ({ intent, settings }: State): DisabledBy | undefined => {
   if (settings.disabled === "trust") return "trust"
   if (intent === "down") return "command"
   return intent === "up" ? undefined : settings.disabled
 }
 
-/** Missing trust cannot be overruled by a command. */
+/** Whether commands cannot start the server, because it is not trusted. */
 const isBlocked = ({ settings }: State): boolean => settings.disabled === "trust"
 
-const wanted = (state: State): State =>
+/** The state after a command that starts the server: its intent overrules a config that disables it. */
+const allowed = (state: State): State =>
   isBlocked(state) ? state : { ...state, intent: state.settings.disabled === "config" ? "up" : "config" }
 
-/** Takes up the life that config and commands want, from nothing. */
+/** Closes all links and continues as config and commands require. */
 const begin = (state: State, at: number): State => {
   const by = stoppedBy(state)
   const clear = { ...closeAll(state, at), streak: freshStreak }
@@ -138,10 +139,10 @@ const begin = (state: State, at: number): State => {
   return mayRest(state.settings) ? { ...clear, phase: resting(at) } : seek(clear, at)
 }
 
-/** Without a demand, a lazy server rests; what is wrong with its config is shown all the same. */
+/** Whether the server is idle without a demand. A lazy server with an invalid config is failed instead. */
 const mayRest = ({ invalid, lazy }: Settings): boolean => lazy && invalid === undefined
 
-/** Goes for a (new) link as if nothing had failed before; not where the config is wrong, that would fail again. */
+/** Requests a new link with a fresh failure streak. With an invalid config, the server is parked instead. */
 const seek = (state: State, at: number): State => {
   const { invalid } = state.settings
   return invalid === undefined
@@ -149,8 +150,8 @@ const seek = (state: State, at: number): State => {
     : { ...pursue(state, { _tag: "Parked", failure: invalid }), streak: { ...freshStreak, failures: 1 } }
 }
 
-/** Tries now what would be tried later or not at all. */
-const hurry = (state: State, at: number): State => {
+/** Retries now if the server waits for a retry or is parked. */
+const retryNow = (state: State, at: number): State => {
   switch (pursuit(state)?._tag) {
     case "Backoff":
     case "GaveUp":
@@ -164,20 +165,20 @@ const hurry = (state: State, at: number): State => {
 const connect = (state: State, at: number): State => {
   if (isBlocked(state)) return state
   const down = state.phase._tag === "Stopped" || state.phase._tag === "Resting"
-  const sought = down ? seek(wanted(state), at) : hurry(wanted(state), at)
-  // an attempt under way is as good as a new one, and counts as one
-  const underWay = pursuit(sought)?._tag === "Opening" || pursuit(sought)?._tag === "Pending"
-  return underWay ? { ...sought, streak: freshStreak } : sought
+  const next = down ? seek(allowed(state), at) : retryNow(allowed(state), at)
+  // a running attempt counts as the new one
+  const underWay = pursuit(next)?._tag === "Opening" || pursuit(next)?._tag === "Pending"
+  return underWay ? { ...next, streak: freshStreak } : next
 }
 
 const configure = (before: State, { at, change, settings }: EventOf<"ConfigChanged">): State => {
-  // a command that started it against its config has done its work once the config agrees
+  // a command that started the server against its config ends when the config agrees
   const intent = before.intent === "up" && settings.disabled !== "config" ? "config" : before.intent
   const state: State = { ...before, settings, intent }
   const mustStop = stoppedBy(state) !== undefined || settings.invalid !== undefined
   if (mustStop || before.phase._tag === "Stopped") return begin(state, at)
   if (before.phase._tag === "Resting") return mayRest(settings) ? state : begin(state, at)
-  if (change === "settings") return { ...hurry(state, at), streak: freshStreak }
+  if (change === "settings") return { ...retryNow(state, at), streak: freshStreak }
   return seek(closeOpening(change === "identity" ? drainRouted(state, at) : state, at), at)
 }
 
@@ -187,25 +188,25 @@ const rest = (state: State, { at, generation }: EventOf<"Idle">): State =>
     : state
 
 const reauthenticate = (state: State, { at, revoked }: EventOf<"CredentialsChanged">): State => {
-  const trying = attempt(state)
+  const running = attempt(state)
   if (revoked) {
-    const inUse = routed(state) !== undefined || trying !== undefined
+    const inUse = routed(state) !== undefined || running !== undefined
     return inUse ? seek(closeOpening(drainRouted(state, at), at), at) : state
   }
-  if (trying !== undefined) return pursue(state, { ...trying, loggedIn: true })
+  if (running !== undefined) return pursue(state, { ...running, loggedIn: true })
   const current = pursuit(state)
-  return current?._tag === "Parked" && current.failure.kind === "auth" ? hurry(state, at) : state
+  return current?._tag === "Parked" && current.failure.kind === "auth" ? retryNow(state, at) : state
 }
 
 // --- failing --------------------------------------------------------------------------------------------------------
 
 const lose = (state: State, loss: Loss): State => {
   const { at, failure, generation } = loss
-  const trying = attempt(state)
-  if (trying?.generation === generation) {
+  const running = attempt(state)
+  if (running?.generation === generation) {
     const closed = closeOpening(state, at)
-    // refused for want of a login that has come meanwhile: that is no longer true
-    return trying.loggedIn && failure.kind === "auth" ? seek(closed, at) : fail(closed, loss, 0)
+    // rejected for a missing login that has completed meanwhile: retry
+    return running.loggedIn && failure.kind === "auth" ? seek(closed, at) : fail(closed, loss, 0)
   }
   if (state.draining?.generation === generation) return closeDraining(state)
   const link = routed(state)
@@ -215,7 +216,7 @@ const lose = (state: State, loss: Loss): State => {
   return replaced ? closed : fail(closed, loss, at - link.since)
 }
 
-/** Decides what follows a failure: nothing until something changes, a restart now, a restart later, or giving up. */
+/** Handles a failure: waits for a change, restarts now, restarts later, or gives up. */
 const fail = (state: State, { at, failure, random }: Loss, uptime: number): State => {
   const policy = state.settings.restart
   const before = uptime >= policy.stableAfter ? { ...freshStreak, restarts: state.streak.restarts } : state.streak
@@ -230,7 +231,7 @@ const fail = (state: State, { at, failure, random }: Loss, uptime: number): Stat
     const gaveUp = before.gaveUp ?? `more than ${policy.maxRestarts} restarts within ${policy.window} ms`
     return pursue({ ...state, timer, streak: { ...streak, gaveUp } }, { _tag: "GaveUp", timer, until, failure })
   }
-  // the server is there, only our session is gone: no reason to wait, unless that happens again and again
+  // the server responds and only lost the session: no delay, unless that happens twice in a row
   const atOnce = failure.kind === "session_lost" && before.last !== "session_lost"
   const pause = atOnce ? 0 : RestartPolicy.delay(policy, streak.failures, random)
   const delay = RestartPolicy.withRetryAfter(pause, failure.retryAfter)
@@ -239,7 +240,7 @@ const fail = (state: State, { at, failure, random }: Loss, uptime: number): Stat
     : pursue({ ...state, streak, timer }, { _tag: "Backoff", timer, until: at + delay, failure })
 }
 
-/** A shortage on our side says nothing about the server: it counts neither as a failure nor as a restart. */
+/** Handles a shortage on this machine, which counts neither as a failure nor as a restart. */
 const awaitResources = (
   state: State,
   before: Streak,
@@ -264,17 +265,17 @@ const wake = (state: State, { at, timer }: EventOf<"TimerFired">): State => {
   return current !== undefined && "timer" in current && current.timer === timer ? pursue(state, pending(at)) : state
 }
 
-// --- moving links and pursuits; each leaves a state in which a link that is gone is sought again --------------------
+// --- moving links and pursuits; after each, a server without a link requests one ------------------------------------
 
-/** Puts the way to the next link where it belongs: beside the link that serves, or alone. */
+/** Sets the pursuit: as the replacement of a serving link, or alone. */
 const pursue = (state: State, next: Pursuit): State => ({
   ...state,
   phase: state.phase._tag === "Serving" ? { ...state.phase, replacement: next } : { _tag: "Seeking", pursuit: next }
 })
 
 const updateAttempt = (state: State, generation: number, update: (opening: Opening) => Partial<Opening>): State => {
-  const trying = attempt(state)
-  return trying?.generation === generation ? pursue(state, { ...trying, ...update(trying) }) : state
+  const running = attempt(state)
+  return running?.generation === generation ? pursue(state, { ...running, ...update(running) }) : state
 }
 
 const close = (state: State, generation: number): State => ({ ...state, closing: [...state.closing, generation] })
@@ -287,7 +288,7 @@ const closeOpening = (state: State, at: number): State => {
 const closeDraining = (state: State): State =>
   state.draining === undefined ? state : { ...close(state, state.draining.generation), draining: undefined }
 
-/** Takes the link that serves out of the phase. */
+/** Removes the serving link from the phase. */
 const unroute = (state: State, at: number): State => ({
   ...state,
   phase: { _tag: "Seeking", pursuit: pursuit(state) ?? pending(at) }
@@ -298,7 +299,7 @@ const closeRouted = (state: State, at: number): State => {
   return link === undefined ? state : close(unroute(state, at), link.generation)
 }
 
-/** There is room for one draining link: an older one has had its time. */
+/** Drains the serving link. Only one link can drain, so an older one is closed. */
 const drainRouted = (state: State, at: number): State => {
   const link = routed(state)
   if (link === undefined) return state
