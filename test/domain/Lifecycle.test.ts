@@ -9,14 +9,14 @@ describe("a server that was added", () => {
     assert.deepStrictEqual(server.status, { status: "connecting", attempt: 1, since: 0, phase: "spawn" })
   })
 
-  it("rests when it is lazy, until a call wants it", () => {
+  it("is idle if it is lazy, until a call starts it", () => {
     const server = life({ lazy: true })
     assert.deepStrictEqual(server.did, [])
     assert.deepStrictEqual(server.status, { status: "idle", since: 0 })
     assert.include(server.command("Demanded").did, "Open 1")
   })
 
-  it("stays off when its config or missing trust says so, and tells what helps", () => {
+  it("stays disabled by its config or missing trust, with a hint", () => {
     const byConfig = life({ disabled: "config", server: "my files" })
     assert.deepStrictEqual(byConfig.status, {
       status: "disabled",
@@ -31,7 +31,7 @@ describe("a server that was added", () => {
     })
   })
 
-  it("shows how far the attempt is, and is connected when it opened", () => {
+  it("shows the phase of its attempt, and is connected when it opened", () => {
     const server = life().happens({ _tag: "PhaseReached", generation: 1, phase: "discover" })
     assert.deepStrictEqual(server.status, { status: "connecting", attempt: 1, since: 0, phase: "discover" })
     assert.deepStrictEqual(server.after(5).opens().status, { status: "connected", since: 5, ...info })
@@ -40,7 +40,7 @@ describe("a server that was added", () => {
 })
 
 describe("a connected server", () => {
-  it("shows new facts about its link, and refreshes a list that changed", () => {
+  it("shows the current info of its link, and fetches a changed list again", () => {
     const server = life()
       .opens()
       .happens({ _tag: "LinkUpdated", generation: 1, info: { ...info, tools: 7 } })
@@ -51,7 +51,7 @@ describe("a connected server", () => {
     assert.deepStrictEqual(server.happens({ _tag: "ListChanged", generation: 0, list: "tools" }).did, [])
   })
 
-  it("fetches a list again that changed while the link was being opened", () => {
+  it("fetches a list again that changed while the link was opening", () => {
     const changed = { _tag: "ListChanged", generation: 1, list: "tools" } as const
     const server = life()
       .happens(changed)
@@ -66,14 +66,14 @@ describe("a connected server", () => {
     )
   })
 
-  it("fetches nothing of the link that serves because a list of its successor has changed", () => {
+  it("fetches nothing from the serving link if a list of its replacement changed", () => {
     const server = life().opens()
     server.happens({ _tag: "ConfigChanged", settings, change: "link" })
     server.happens({ _tag: "ListChanged", generation: 2, list: "tools" })
     assert.deepStrictEqual(server.happens({ _tag: "Opened", generation: 1, info }).did, [])
   })
 
-  it("that dies is restarted as soon as nothing of the old process is left", () => {
+  it("that is lost is restarted as soon as the old link is released", () => {
     const server = life().opens().after(100).isLost()
     assert.deepStrictEqual(server.did, ["Close 1", "PublishStatus"])
     assert.deepStrictEqual(server.status, { status: "connecting", attempt: 2, since: 100, phase: "spawn" })
@@ -81,7 +81,7 @@ describe("a connected server", () => {
     assert.strictEqual(server.state.restarts, 1)
   })
 
-  it("that keeps dying waits longer and longer, then is given up, with the reason", () => {
+  it("that is lost again and again is restarted after growing delays, then given up with the reason", () => {
     const dead = { ...broken, errorTag: "ProcessExited", exitCode: 3, stderr: "no database" }
     const server = life().luck(0.9).crashes(dead).crashes(dead)
     assert.deepStrictEqual(server.status, {
@@ -105,7 +105,7 @@ describe("a connected server", () => {
     })
   })
 
-  it("that was given up is tried once per cooldown, until it stays up", () => {
+  it("that was given up is retried once per cooldown, until it stays connected", () => {
     const server = life().crashes().crashes().timerFires().crashes()
     assert.strictEqual(Lifecycle.timers(server.state)[0]?.kind, "cooldown")
     server.timerFires().opens().after(59_999).crashes()
@@ -134,14 +134,14 @@ describe("a connected server", () => {
     })
   })
 
-  it("forgets its failures after enough uptime", () => {
+  it("resets its failure streak after enough uptime", () => {
     const server = life().crashes().opens().after(59_999).isLost()
     assert.strictEqual(server.state.streak.failures, 2)
     const stable = life().crashes().opens().after(60_000).isLost()
     assert.strictEqual(stable.state.streak.failures, 1)
   })
 
-  it("that could not be started for a shortage on our side is tried again and never given up for it (breaker 7)", () => {
+  it("that could not start because of a shortage on this machine is retried and never given up for it", () => {
     const shortage: Failure.Failure = { kind: "shortage", error: "no free file descriptor", errorTag: "SpawnFailed" }
     let server = life({ restart: { ...RestartPolicy.defaultPolicy, maxRestarts: 1 } }).crashes(shortage)
     assert.deepInclude(server.status, { status: "failed", error: "no free file descriptor", failures: 0 })
@@ -163,19 +163,19 @@ describe("a connected server", () => {
     assert.strictEqual(again.state.streak.failures, 1)
   })
 
-  it("that lost its session is opened again at once, unless that happens again and again", () => {
+  it("that lost its session is reconnected at once, unless that happens again and again", () => {
     const lost: Failure.Failure = { kind: "session_lost", error: "forgotten", errorTag: "SessionLost" }
     const server = life({ restart: RestartPolicy.defaultPolicy }).crashes().crashes().timerFires().opens()
     assert.strictEqual(server.crashes(lost).status.status, "connecting")
     assert.strictEqual(server.opens().crashes(lost).status.status, "failed")
   })
 
-  it("is not tried before the time it asked for, not even the first time", () => {
+  it("is not retried before its Retry-After, not even the first time", () => {
     const server = life().crashes({ ...broken, retryAfter: 7_000 })
     assert.strictEqual(Lifecycle.timers(server.state)[0]?.at, 7_000)
   })
 
-  it("waits for a person where trying again would not help", () => {
+  it("waits for a change if a retry would not help", () => {
     const auth = life().crashes({
       kind: "auth",
       error: "log in first",
@@ -207,7 +207,7 @@ describe("a connected server", () => {
     assert.deepStrictEqual(Lifecycle.timers(permanent.state), [])
   })
 
-  it("whose link ends without a word is a failure like any other", () => {
+  it("fails if its link ends without a reason", () => {
     const server = life().opens().isReleased()
     assert.deepStrictEqual(server.did, ["Open 2", "PublishStatus"])
     assert.strictEqual(server.state.streak.failures, 1)
@@ -223,7 +223,7 @@ describe("a connected server", () => {
 describe("a login", () => {
   const needsAuth: Failure.Failure = { kind: "auth", error: "log in", errorTag: "AuthRequired" }
 
-  it("wakes a server that waits, but not one whose failure no login can change", () => {
+  it("retries a server that waits for it, but not one with another failure", () => {
     const login = { _tag: "CredentialsChanged", revoked: false } as const
     assert.include(life().crashes(needsAuth).happens(login).did, "Open 2")
     assert.deepStrictEqual(life().crashes().crashes().happens(login).did, [])
@@ -236,7 +236,7 @@ describe("a login", () => {
     assert.deepStrictEqual(life().opens().happens(login).did, [])
   })
 
-  it("that comes while an attempt is being refused for want of it is not lost", () => {
+  it("that completes while an attempt is rejected for its lack is not lost", () => {
     const login = { _tag: "CredentialsChanged", revoked: false } as const
     const server = life().happens(login).isLost(needsAuth)
     assert.strictEqual(server.status.status, "connecting")
@@ -250,7 +250,7 @@ describe("a login", () => {
     )
   })
 
-  it("that is given back ends the link that used it, and the attempt that would", () => {
+  it("that is revoked closes the link and the attempt that use it", () => {
     const logout = { _tag: "CredentialsChanged", revoked: true } as const
     assert.deepStrictEqual(life().opens().happens(logout).did, ["Drain 1", "ScheduleTimer", "Open 2", "PublishStatus"])
     assert.deepStrictEqual(life().happens(logout).did, ["Close 1"])
@@ -259,14 +259,14 @@ describe("a login", () => {
 })
 
 describe("a lazy server", () => {
-  it("rests again when it was not used for long, and finishes what it is doing", () => {
+  it("becomes idle when it is not used, after it finished its calls", () => {
     const server = life({ lazy: true }).command("Demanded").opens().after(9).happens({ _tag: "Idle", generation: 1 })
     assert.deepStrictEqual(server.did, ["Drain 1", "ScheduleTimer", "PublishStatus"])
     assert.deepStrictEqual(server.status, { status: "idle", since: 9 })
     assert.include(server.command("Demanded").did, "Open 2")
   })
 
-  it("does not rest while it is being replaced, and an eager one never does", () => {
+  it("does not become idle while it is replaced, nor if it is not lazy", () => {
     const idle = { _tag: "Idle", generation: 1 } as const
     const lazy = life({ lazy: true }).command("Demanded").opens().changes("link")
     assert.deepStrictEqual(lazy.happens(idle).did, [])

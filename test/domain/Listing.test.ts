@@ -4,8 +4,8 @@ import { Diagnostic } from "../../src/domain/Diagnostic.js"
 import * as Listing from "../../src/domain/catalog/Listing.js"
 import { tool, facts, messages, names, assertUntouched } from "./support/listings.js"
 
-describe("the key that tells entries apart", () => {
-  it("has a limit, beyond which the entry is left out (security M2)", () => {
+describe("the id of an entry", () => {
+  it("has a maximum length, above which the entry is omitted", () => {
     const long = "x".repeat(8_193)
     const uri = `file:///${long}`
     for (const [listing, length, code, key] of [
@@ -42,7 +42,7 @@ describe("the key that tells entries apart", () => {
 })
 
 describe("tools", () => {
-  it("pain 22: ten tools, some of them strange: the good ones stay, each bad one is named with a path", () => {
+  it("keeps the valid ones of ten tools, and reports each invalid one with a path", () => {
     const entries = [
       tool("plain"),
       { name: "no_schema" },
@@ -80,7 +80,7 @@ describe("tools", () => {
     for (const diagnostic of listing.diagnostics) assert.isTrue(Schema.is(Diagnostic)(diagnostic))
   })
 
-  it("trap 59: what is no entry at all costs nobody else", () => {
+  it("omits values that are no entries, and keeps the others", () => {
     const entries = [null, tool("a"), "tool", 1, [], tool("b"), true, {}, { name: 1, inputSchema: {} }]
     const listing = Listing.tools(entries)
     assert.deepStrictEqual(listing.items, [entries[1], entries[5]] as never)
@@ -95,17 +95,14 @@ describe("tools", () => {
     ])
   })
 
-  it.each([[undefined], [null], [[]], [true], ["object"]])(
-    "leaves out a tool whose inputSchema is %j",
-    (inputSchema) => {
-      const listing = Listing.tools([tool("bad", { inputSchema }), tool("good")])
-      assert.deepStrictEqual(names(listing), ["good"])
-      assert.deepStrictEqual(facts(listing), [["error", "malformed_tool", "bad", ["inputSchema"]]])
-    }
-  )
+  it.each([[undefined], [null], [[]], [true], ["object"]])("omits a tool whose inputSchema is %j", (inputSchema) => {
+    const listing = Listing.tools([tool("bad", { inputSchema }), tool("good")])
+    assert.deepStrictEqual(names(listing), ["good"])
+    assert.deepStrictEqual(facts(listing), [["error", "malformed_tool", "bad", ["inputSchema"]]])
+  })
 
   it.each([[null], ["string"], [["string", "null"]], [[]], [1], [{}]])(
-    "leaves out an inputSchema of type %j",
+    "omits a tool with an inputSchema of type %j",
     (type) => {
       const listing = Listing.tools([tool("bad", { inputSchema: { type } }), tool("good")])
       assert.deepStrictEqual(names(listing), ["good"])
@@ -113,7 +110,7 @@ describe("tools", () => {
     }
   )
 
-  it("keeps schemas to the letter, and keys it does not know", () => {
+  it("keeps schemas unchanged, and unknown keys", () => {
     const entries = [
       tool("a", {
         inputSchema: {},
@@ -129,7 +126,7 @@ describe("tools", () => {
     assertUntouched(Listing.tools(entries), entries)
   })
 
-  it("keeps the schemas of a tool that loses something else", () => {
+  it("keeps the schemas of a tool with another invalid key", () => {
     const inputSchema = { type: "object", properties: { deep: { $ref: "#/$defs/x" } } }
     const outputSchema = { not: {} }
     const [item] = Listing.tools([{ name: "a", inputSchema, outputSchema, title: 1, later: [1] }]).items
@@ -138,7 +135,7 @@ describe("tools", () => {
     assert.deepStrictEqual<unknown>(item, { name: "a", inputSchema, outputSchema, later: [1] })
   })
 
-  it("takes null at an optional key for nothing, without a word", () => {
+  it("treats null at an optional key as absent, without a diagnostic", () => {
     const listing = Listing.tools([
       tool("a", {
         title: null,
@@ -156,7 +153,7 @@ describe("tools", () => {
     })
   })
 
-  it("takes out what is wrong at optional keys, and nothing else", () => {
+  it("omits only invalid values of optional keys", () => {
     const entry = tool("a", {
       title: 1,
       description: {},
@@ -196,7 +193,7 @@ describe("tools", () => {
     assert.deepStrictEqual(entry, before)
   })
 
-  it("gives a name to the first good tool that has it, not to a bad one before", () => {
+  it("keeps the first valid tool with a name, even after an invalid one", () => {
     const good = tool("a")
     const listing = Listing.tools([{ name: "a" }, good, tool("a", { title: 1 })])
     assert.deepStrictEqual(listing.items, [good])
@@ -207,7 +204,7 @@ describe("tools", () => {
     ])
   })
 
-  it("never repeats a value", () => {
+  it("shows no value in a diagnostic", () => {
     const secret = "canary-5eb63bbb"
     const listing = Listing.tools(
       [
@@ -224,7 +221,7 @@ describe("tools", () => {
     assert.notInclude(JSON.stringify(listing.diagnostics), secret)
   })
 
-  it("reports up to a hundred, and how many there are besides", () => {
+  it("reports up to a hundred issues, and the number of further ones", () => {
     const listing = Listing.tools([...Array.from({ length: 250 }, () => null), tool("good")])
     assert.deepStrictEqual(names(listing), ["good"])
     assert.strictEqual(listing.diagnostics.length, 101)
@@ -238,7 +235,7 @@ describe("tools", () => {
 })
 
 describe("resources", () => {
-  it("keeps the good ones as they are", () => {
+  it("keeps valid ones unchanged", () => {
     const entries = [
       { uri: "file:///a", name: "a" },
       {
@@ -252,7 +249,7 @@ describe("resources", () => {
     assertUntouched(Listing.resources(entries), entries)
   })
 
-  it("leaves out what has no uri or no name, and a second of the same uri", () => {
+  it("omits entries without uri or name, and a second one with the same uri", () => {
     const listing = Listing.resources([
       { name: "a" },
       { uri: "file:///a" },
@@ -269,7 +266,7 @@ describe("resources", () => {
     ])
   })
 
-  it("takes out what is wrong at optional keys", () => {
+  it("omits invalid values of optional keys", () => {
     const entry = {
       uri: "u",
       name: "n",
@@ -288,7 +285,7 @@ describe("resources", () => {
 })
 
 describe("resourceTemplates", () => {
-  it("tells them apart by their uriTemplate", () => {
+  it("identifies them by their uriTemplate", () => {
     const good = { uriTemplate: "file:///{path}", name: "a", description: "d" }
     const listing = Listing.resourceTemplates([{ name: "b" }, good, { ...good, name: "c" }])
     assert.deepStrictEqual(listing.items, [good])
@@ -305,7 +302,7 @@ describe("resourceTemplates", () => {
 })
 
 describe("prompts", () => {
-  it("keeps the good ones as they are, and fills in absent arguments", () => {
+  it("keeps valid ones unchanged, and fills in absent arguments", () => {
     const entries = [
       { name: "a", arguments: [] },
       { name: "b", arguments: [{ name: "x", title: "X", required: true, later: 1 }] }
@@ -320,7 +317,7 @@ describe("prompts", () => {
     })
   })
 
-  it("has the same default in its schema", () => {
+  it("has the default of its schema", () => {
     assert.deepStrictEqual<unknown>(Schema.decodeUnknownSync(Listing.ListedPrompt)({ name: "a", x: 1 }), {
       name: "a",
       arguments: [],
@@ -328,7 +325,7 @@ describe("prompts", () => {
     })
   })
 
-  it("ignores arguments that are none, and leaves out the malformed one", () => {
+  it("ignores arguments that are no list, and omits the invalid one", () => {
     const good = { name: "x" }
     const listing = Listing.prompts([
       { name: "a", arguments: { x: {} } },

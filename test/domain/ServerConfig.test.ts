@@ -36,7 +36,7 @@ describe("a local server", () => {
     })
   })
 
-  it("keeps everything it is given", () => {
+  it("keeps every key of its entry", () => {
     const decoded = config({
       type: "local",
       command: "npx",
@@ -60,23 +60,23 @@ describe("a local server", () => {
     })
   })
 
-  it("takes a command line as programs have it", () => {
+  it("accepts a command line in one list", () => {
     const argv: Array<string> = ["node", "server.mjs"]
     assert.deepInclude(config({ command: argv }), { command: "node", args: ["server.mjs"] })
   })
 
-  it("can be switched off in the words of other clients", () => {
+  it("can be disabled with the keys of other clients", () => {
     assert.isFalse(config({ command: "x", disabled: true }).enabled)
     assert.isTrue(config({ command: "x", disabled: true, enabled: true }).enabled)
   })
 
-  it("stops first when it is exclusive, unless it says otherwise", () => {
+  it("is replaced stop-first if it is exclusive, unless the entry sets `replace`", () => {
     assert.strictEqual(config({ command: "x", exclusive: true }).replace, "stop-first")
     assert.strictEqual(config({ command: "x", exclusive: true, replace: "overlap" }).replace, "overlap")
     assert.strictEqual(config({ command: "x" }, { replace: "stop-first" }).replace, "stop-first")
   })
 
-  it("hides arguments that carry a known secret, and only those", () => {
+  it("redacts only arguments that contain a known secret", () => {
     const decoded = config({ command: "x", args: ["--key=hunter22", "--verbose"], secrets: ["hunter22", "no"] })
     assert(decoded._tag === "Local")
     assert.deepStrictEqual(decoded.args, [Redacted.make("--key=hunter22"), "--verbose"])
@@ -102,14 +102,14 @@ describe("a remote server", () => {
     })
   })
 
-  it("falls back only where its type lets it", () => {
+  it("falls back only if its type allows it", () => {
     assert.strictEqual(remote({ type: "remote" }).transport, "auto")
     assert.strictEqual(remote({ type: "http" }).transport, "http")
     assert.strictEqual(remote({ type: "streamable-http" }).transport, "http")
     assert.strictEqual(remote({ type: "sse" }).transport, "sse")
   })
 
-  it("leads to no private address unless it, or the defaults, say so", () => {
+  it("allows no private address unless the entry or the defaults do", () => {
     assert.isFalse(remote().privateNetwork)
     assert.isTrue(remote({ privateNetwork: true }).privateNetwork)
     const url = "https://example.com/mcp"
@@ -117,7 +117,7 @@ describe("a remote server", () => {
     assert.deepInclude(config({ url, privateNetwork: false }, { privateNetwork: true }), { privateNetwork: false })
   })
 
-  it("keeps what it is told about logging in", () => {
+  it("keeps its OAuth settings", () => {
     assert.isFalse(remote({ oauth: false }).oauth)
     const oauth = {
       clientId: "id",
@@ -157,7 +157,7 @@ describe("limits", () => {
     assert.strictEqual(config({ command: "x", timeout: { total: "2 hours" } }).timeout.total, 7_200_000)
   })
 
-  it("of the entry go before those of the defaults, one by one", () => {
+  it("of the entry override those of the defaults, one by one", () => {
     const { timeout } = config({ command: "x", timeout: { connect: 1 } }, { timeout: { connect: 2, list: "3" } })
     assert.deepStrictEqual(timeout, { connect: 1, list: 3, call: 30_000, total: 1_800_000 })
     const { restart } = config(
@@ -167,7 +167,7 @@ describe("limits", () => {
     assert.deepInclude(restart, { base: 1, cap: 3, maxRestarts: Number.POSITIVE_INFINITY })
   })
 
-  it("of health checks can be switched off and on again", () => {
+  it("of health checks can be disabled and enabled again", () => {
     assert.isFalse(config({ command: "x", health: false }).health)
     assert.isFalse(config({ command: "x" }, { health: false }).health)
     const health = { interval: 1_000, timeout: 5_000 }
@@ -180,8 +180,8 @@ describe("limits", () => {
   })
 })
 
-describe("an entry that only switches", () => {
-  it("is no server and no error", () => {
+describe("an entry that only enables or disables", () => {
+  it("is neither a server nor an error", () => {
     assert.deepStrictEqual(decode({ enabled: false }), { config: Option.none(), warnings: [] })
     assert.deepStrictEqual(decode({ enabled: true }), { config: Option.none(), warnings: [] })
     assert.deepStrictEqual(warnings({ enabled: false, comment: "not now" }), ["unknown key comment; it is ignored"])
@@ -200,7 +200,7 @@ describe("defaults for all servers", () => {
     assert.match(bad.message, /^invalid config: timeout: /)
   })
 
-  it("apply where the entry is silent", () => {
+  it("apply to keys that the entry omits", () => {
     const defaults = {
       protocol: "legacy",
       inheritEnv: true,

@@ -3,7 +3,7 @@ import { Lifecycle } from "../../src/index.js"
 import { broken, life } from "./support/life.js"
 
 describe("commands", () => {
-  it("disable ends everything at once and enable takes it up again", () => {
+  it("disable closes everything at once, and enable connects again", () => {
     const server = life().opens().command("Disable")
     assert.deepStrictEqual(server.did, ["Close 1", "PublishStatus"])
     assert.deepStrictEqual(server.status, {
@@ -15,20 +15,20 @@ describe("commands", () => {
     assert.deepStrictEqual(server.isReleased().did, ["Open 2"])
   })
 
-  it("enable lets a lazy server rest, connect does not", () => {
+  it("enable leaves a lazy server idle, connect does not", () => {
     assert.strictEqual(life({ lazy: true }).command("Disable").command("Enable").status.status, "idle")
     assert.strictEqual(life({ lazy: true }).command("Disable").command("Connect").status.status, "connecting")
     assert.strictEqual(life({ lazy: true }).command("Connect").status.status, "connecting")
   })
 
-  it("overrule the config, and keep doing so when it changes", () => {
+  it("override the config, also after it changes", () => {
     const server = life({ disabled: "config" }).command("Enable")
     assert.strictEqual(server.status.status, "connecting")
     assert.strictEqual(server.opens().changes("settings").status.status, "connected")
     assert.strictEqual(life().command("Disable").changes("link").status.status, "disabled")
   })
 
-  it("that started a server against its config end when the config agrees", () => {
+  it("that started a server against its config expire when the config agrees", () => {
     const server = life({ disabled: "config" }).command("Connect")
     const { disabled: _, ...enabled } = server.state.settings
     server.happens({ _tag: "ConfigChanged", change: "settings", settings: enabled })
@@ -37,7 +37,7 @@ describe("commands", () => {
     assert.strictEqual(server.changes("settings", { disabled: "config" }).status.status, "disabled")
   })
 
-  it("that agree with the config do not hold against a later one", () => {
+  it("that agree with the config do not override a later one", () => {
     for (const server of [
       life().command("Connect"),
       life().opens().command("Restart"),
@@ -47,13 +47,13 @@ describe("commands", () => {
     }
   })
 
-  it("connect makes an attempt that still waits for the old link the first one again", () => {
+  it("connect resets the streak of an attempt that still waits for the old link", () => {
     const server = life().opens().after(5).isLost()
     assert.deepInclude(server.status, { status: "connecting", attempt: 2 })
     assert.deepInclude(server.command("Connect").status, { status: "connecting", attempt: 1 })
   })
 
-  it("connect cuts every wait short and leaves a good link alone", () => {
+  it("connect ends every wait for a retry and does not change an open link", () => {
     assert.include(life().crashes().crashes().command("Connect").did, "Open 3")
     assert.include(life().crashes().crashes().timerFires().crashes().command("Connect").did, "Open 4")
     assert.include(
@@ -68,7 +68,7 @@ describe("commands", () => {
     assert.strictEqual(halfOpen.isLost().status.status, "connecting")
   })
 
-  it("restart ends the link first and forgets failures", () => {
+  it("restart closes the link first and resets the failure streak", () => {
     const server = life().crashes().opens().command("Restart")
     assert.deepStrictEqual(server.did, ["Close 2", "PublishStatus"])
     assert.deepStrictEqual(server.isReleased().did, ["Open 3"])
@@ -82,7 +82,7 @@ describe("commands", () => {
     assert.deepInclude(life({ disabled: "trust" }).command("Disable").status, { by: "trust" })
   })
 
-  it("remove ends everything for good", () => {
+  it("remove closes everything permanently", () => {
     const server = life().opens().changes("identity").command("Remove")
     assert.deepStrictEqual(server.did, ["Close 1", "Close 2", "CancelTimer"])
     assert.deepStrictEqual(server.status, { status: "disabled", by: "command" })
@@ -92,7 +92,7 @@ describe("commands", () => {
     assert.isTrue(Lifecycle.isFinished(server.state))
   })
 
-  it("disable removes nothing", () => {
+  it("disable does not remove the server", () => {
     const { state } = life().opens().command("Disable").isReleased()
     assert.isFalse(Lifecycle.isRemoved(state))
     assert.isFalse(Lifecycle.isFinished(state))
@@ -100,13 +100,13 @@ describe("commands", () => {
 })
 
 describe("a change of config", () => {
-  it("that only concerns settings keeps the link", () => {
+  it("that affects only settings keeps the link", () => {
     const server = life().opens().changes("settings", { lazy: true })
     assert.deepStrictEqual(server.did, [])
     assert.isTrue(server.state.settings.lazy)
   })
 
-  it("of any kind is a reason to try again what failed", () => {
+  it("of any kind retries a failed server", () => {
     assert.include(
       life()
         .crashes({ ...broken, kind: "permanent" })
@@ -115,7 +115,7 @@ describe("a change of config", () => {
     )
   })
 
-  it("opens the new link beside the old one, swaps, drains and closes the old one", () => {
+  it("opens the new link beside the old one, then drains and closes the old one", () => {
     const server = life().opens().after(10).changes("link")
     assert.deepStrictEqual(server.did, ["Open 2", "PublishReplacement"])
     assert.strictEqual(server.status.status, "connected")
@@ -126,18 +126,18 @@ describe("a change of config", () => {
     assert.deepStrictEqual(server.happens({ _tag: "Drained", generation: 1 }).did, ["Close 1", "CancelTimer"])
   })
 
-  it("lets a link drain until it says itself that it is done", () => {
+  it("closes a draining link when it reports that it is drained", () => {
     const server = life().opens().changes("link").opens()
     assert.deepStrictEqual(server.happens({ _tag: "Drained", generation: 2 }).did, [])
   })
 
-  it("closes a link that takes too long to drain, or dies meanwhile", () => {
+  it("closes a draining link after its drain time, or when it is lost", () => {
     const replaced = () => life().opens().changes("link").opens()
     assert.deepStrictEqual(replaced().timerFires().did, ["Close 1", "CancelTimer"])
     assert.deepStrictEqual(replaced().isLost(broken, 1).did, ["Close 1", "CancelTimer"])
   })
 
-  it("leaves the old link serving while the new one fails, and says so", () => {
+  it("keeps the old link while the new one fails, and publishes the failure", () => {
     const server = life().opens().changes("link").crashes().crashes()
     assert.strictEqual(server.status.status, "connected")
     assert.deepStrictEqual(Lifecycle.replacement(server.state), { generation: 3, error: "it broke", retryAt: 250 })
@@ -146,32 +146,32 @@ describe("a change of config", () => {
     assert.deepStrictEqual(hopeless.isLost({ ...broken, kind: "permanent" }).did, ["Close 2", "PublishReplacement"])
   })
 
-  it("of who the server is takes the old link out at once", () => {
+  it("of the identity retires the old link at once", () => {
     const server = life().opens().changes("identity")
     assert.deepStrictEqual(server.did, ["Drain 1", "ScheduleTimer", "Open 2", "PublishStatus"])
     assert.strictEqual(server.status.status, "connecting")
   })
 
-  it("waits for the old link where the two must not run together", () => {
+  it("with stop-first waits for the old link", () => {
     const server = life({ replace: "stop-first" }).opens().changes("link")
     assert.deepStrictEqual(server.did, ["Drain 1", "ScheduleTimer", "PublishStatus"])
     assert.deepStrictEqual(server.happens({ _tag: "Drained", generation: 1 }).did, ["Close 1", "CancelTimer"])
     assert.deepStrictEqual(server.isReleased(1).did, ["Open 2"])
   })
 
-  it("while a replacement is being opened starts over with the newest config", () => {
+  it("while a replacement opens starts again with the newest config", () => {
     const server = life().opens().changes("link").changes("link")
     assert.deepStrictEqual(server.did, ["Close 2", "PublishReplacement"])
     assert.deepStrictEqual(Lifecycle.replacement(server.state), { generation: 3 })
     assert.deepStrictEqual(server.isReleased(2).did, ["Open 3"])
   })
 
-  it("ends the oldest link when two replacements follow each other fast", () => {
+  it("closes the oldest link when two replacements follow each other quickly", () => {
     const server = life().opens().changes("link").opens().changes("link").opens()
     assert.deepStrictEqual(server.did.slice(0, 2), ["Close 1", "Drain 2"])
   })
 
-  it("that is wrong ends the server until it is right", () => {
+  it("that is invalid closes the server until it is valid", () => {
     const invalid = { kind: "permanent", error: "bad", errorTag: "InvalidConfig" } as const
     const server = life().opens().changes("link", { invalid })
     assert.deepStrictEqual(server.did, ["Close 1", "PublishStatus"])
@@ -185,7 +185,7 @@ describe("a change of config", () => {
     assert.strictEqual(life({ lazy: true }).changes("settings", { invalid }).status.status, "failed")
   })
 
-  it("switches a server off and on", () => {
+  it("can disable and enable a server", () => {
     const server = life().opens().changes("settings", { disabled: "config" })
     assert.deepStrictEqual(server.did, ["Close 1", "PublishStatus"])
     assert.strictEqual(server.isReleased().status.status, "disabled")
@@ -194,7 +194,7 @@ describe("a change of config", () => {
     assert.deepStrictEqual(server.did, ["Open 2", "PublishStatus"])
   })
 
-  it("lets a resting server rest, unless it is no longer lazy", () => {
+  it("leaves an idle server idle, unless it is no longer lazy", () => {
     const server = life({ lazy: true })
     assert.deepStrictEqual(server.after(5).changes("link").status, { status: "idle", since: 0 })
     assert.include(server.changes("link", { lazy: false }).did, "Open 1")

@@ -105,7 +105,7 @@ describe("tools over HTTP: x-mcp-header", () => {
     ])
   })
 
-  it("says what is wrong", () => {
+  it("reports what is invalid", () => {
     const message = (properties: object) => messages(Listing.tools([withProperties(properties)], { headers: true }))[0]
     const at = "the tool is left out: inputSchema.properties.a"
     assert.strictEqual(

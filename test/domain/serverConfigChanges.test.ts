@@ -7,7 +7,7 @@ describe("a change", () => {
   const local = config({ command: "x" })
   const other = remote()
 
-  it("of what is started needs a new link", () => {
+  it("of the command needs a new link", () => {
     for (const change of [
       { args: ["y"] },
       { env: { A: "1" } },
@@ -21,7 +21,7 @@ describe("a change", () => {
     assert.strictEqual(ServerConfig.compare(other, remote({ privateNetwork: true })), "link")
   })
 
-  it("of who the server is or who we are to it never falls back", () => {
+  it("of the server's identity or of the credentials never falls back", () => {
     const moved = config({ url: "https://example.com/other" })
     for (const changed of [moved, remote({ headers: { A: "1" } }), remote({ oauth: false }), local]) {
       assert.strictEqual(ServerConfig.compare(other, changed), "identity")
@@ -29,7 +29,7 @@ describe("a change", () => {
     assert.strictEqual(ServerConfig.compare(local, other), "identity")
   })
 
-  it("of the rest needs no new link, and of nothing nothing", () => {
+  it("of other keys needs no new link, and no change needs nothing", () => {
     assert.strictEqual(ServerConfig.compare(local, config({ command: "x", timeout: 5 })), "settings")
     assert.strictEqual(ServerConfig.compare(other, remote({ tools: { a: false } })), "settings")
     assert.strictEqual(ServerConfig.compare(other, remote()), "none")
@@ -44,7 +44,7 @@ describe("a change", () => {
 })
 
 describe("a login", () => {
-  it("can be of use to a remote server that is not told itself what to send", () => {
+  it("is possible for a remote server whose config has no credentials", () => {
     assert.isTrue(ServerConfig.allowsLogin(remote()))
     assert.isTrue(ServerConfig.allowsLogin(remote({ headers: { "x-key": "a" } })))
     assert.isFalse(ServerConfig.allowsLogin(remote({ oauth: false })))
@@ -55,7 +55,7 @@ describe("a login", () => {
   })
 })
 
-describe("the settings of a life", () => {
+describe("the settings of the lifecycle", () => {
   it("are taken from the config", () => {
     const decoded = config({ command: "x", lazy: true, replace: "stop-first", timeout: { call: 7 } })
     assert.deepStrictEqual(ServerConfig.toSettings("s", decoded), {
@@ -68,14 +68,14 @@ describe("the settings of a life", () => {
     assert.strictEqual(ServerConfig.toSettings("s", config({ command: "x" })).drain, 1_800_000)
   })
 
-  it("of an entry that is wrong keep it from ever being opened", () => {
+  it("of an invalid entry prevent that it is ever opened", () => {
     const error = Either.getOrThrow(Either.flip(ServerConfig.decode("s", { command: 3 })))
     const { actions, state } = Lifecycle.start(ServerConfig.toInvalidSettings("s", error), 0)
     assert.deepStrictEqual(actions, [])
     assert.deepInclude(Lifecycle.status(state), { status: "failed", errorTag: "InvalidConfig", failures: 1 })
   })
 
-  it("say what keeps it from running, trust before all", () => {
+  it("say why the server is disabled, missing trust first", () => {
     const off = config({ command: "x", enabled: false })
     assert.strictEqual(ServerConfig.toSettings("s", off).disabled, "config")
     assert.strictEqual(ServerConfig.toSettings("s", off, { trusted: false }).disabled, "trust")

@@ -3,7 +3,7 @@ import { Either, Option, Redacted } from "effect"
 import { ServerConfig } from "../../src/index.js"
 import { decode, config, complaint, warnings } from "./support/decoding.js"
 
-describe("an entry that is wrong", () => {
+describe("an invalid entry", () => {
   it.each([
     [3, '(root): expected an object with "command" (a local server) or "url" (a remote one), found a number'],
     [null, "found null"],
@@ -99,7 +99,7 @@ describe("an entry that is wrong", () => {
     assert.include(complaint(input), words)
   })
 
-  it("never shows a value that stands where a name should", () => {
+  it("never shows a value in place of a name", () => {
     const words = complaint({ url: "http://x", headers: { "Authorization: Bearer hunter22": "" } })
     assert.include(words, 'write name and value apart: "Authorization": "Bearer …"')
     assert.notInclude(words, "hunter22")
@@ -112,7 +112,7 @@ describe("an entry that is wrong", () => {
     ])
   })
 
-  it("is one even if it cannot be read or refers to itself", () => {
+  it("is reported also if it cannot be read or is circular", () => {
     const hostile = {
       get command(): string {
         throw new Error("hunter22")
@@ -128,12 +128,12 @@ describe("an entry that is wrong", () => {
     assert.include(message, "found an object of class Date")
   })
 
-  it("does not have keys that only its prototype has", () => {
+  it("has no keys of its prototype", () => {
     assert.deepStrictEqual(decode({ enabled: false, ...Object.create({ command: "evil" }) }).config, Option.none())
     assert.include(complaint(Object.create({ command: "evil" })), "found an object of class Object")
   })
 
-  it("has a name of its own", () => {
+  it("is a server with an invalid name", () => {
     const complaintOf = (name: string) =>
       Either.getOrThrow(Either.flip(ServerConfig.decode(name, { command: "x" }))).message
     assert.include(complaintOf(" "), "expected a server name, found an empty name")
@@ -141,8 +141,8 @@ describe("an entry that is wrong", () => {
   })
 })
 
-describe("what is only worth a word", () => {
-  it("is an unknown key, with the nearest known one", () => {
+describe("a warning", () => {
+  it("reports an unknown key with the nearest known one", () => {
     assert.deepStrictEqual(warnings({ command: "x", time_out: 3, zzz: 1 }), [
       'unknown key time_out; did you mean "timeout"?',
       "unknown key zzz; it is ignored"
@@ -153,19 +153,19 @@ describe("what is only worth a word", () => {
     ])
   })
 
-  it("is told of 1,000 unknown keys, and of the others how many they are", () => {
+  it("reports up to 1,000 unknown keys, and the number of further ones", () => {
     const keys = Object.fromEntries(Array.from({ length: 1_003 }, (_, index) => [`zzz${index}`, 1]))
     const told = warnings({ command: "x", ...keys })
     assert.lengthOf(told, 1_001)
     assert.include(told, "and 3 more unknown keys")
   })
 
-  it("is a command line written as one word", () => {
+  it("reports a command line that is written as one word", () => {
     assert.match(warnings({ command: "node server.mjs" })[0] ?? "", /one program name with spaces/)
     assert.deepStrictEqual(warnings({ command: "my program", args: [] }), [])
   })
 
-  it("is an environment in two spellings", () => {
+  it("reports an environment in two spellings", () => {
     const input = { command: "x", env: { A: "1", B: "1" }, environment: { A: "2" } }
     assert.match(warnings(input)[0] ?? "", /"environment" wins/)
     assert.deepInclude(config(input), { environment: { A: Redacted.make("2"), B: Redacted.make("1") } })

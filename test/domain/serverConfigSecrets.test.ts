@@ -7,7 +7,7 @@ describe("the secrets of a config", () => {
   const hidden = (input: ServerConfig.Input) =>
     ServerConfig.secrets(config(input)).values.map((value) => Redacted.value(value))
 
-  it("are environment values, redacted arguments and values of telling flags", () => {
+  it("are environment values, redacted arguments and values of flags with sensitive names", () => {
     const args = [
       Redacted.make("arg-secret"),
       "--api-key=key-secret",
@@ -31,7 +31,7 @@ describe("the secrets of a config", () => {
     assert.sameMembers(found, ["Bearer header-secret", "header-secret", "client-secret"])
   })
 
-  it("are user, password and query values of URLs, wherever they stand", () => {
+  it("are user, password and query values of URLs, wherever they occur", () => {
     const url = "https://user:p%40ssword@example.com/mcp?key=query%20secret&flag"
     const found = ["user", "p%40ssword", "p@ssword", "query%20secret", "query secret", "flag"]
     assert.sameMembers(hidden({ url, oauth: false }), found)
@@ -75,12 +75,12 @@ describe("the secrets of a config", () => {
     assert.notInclude(hidden({ command: "x", env: { ADDRESS: "localhost:3000" } }), "3000")
   })
 
-  it("of a long list of files are the list, not each of its ends", () => {
+  it("contain a long list of files as a whole, not each of its parts", () => {
     const classpath = Array.from({ length: 5_000 }, (_, index) => `lib-${index}.jar`).join(":")
     assert.deepStrictEqual(hidden({ command: "java", env: { CLASSPATH: classpath } }), [classpath])
   })
 
-  it("are left out of texts", () => {
+  it("are removed from texts", () => {
     const scrub = Secrets.scrub(ServerConfig.secrets(config({ command: "x", env: { A: "env-secret" } })))
     assert.strictEqual(scrub("bad value env-secret!"), "bad value [redacted]!")
     assert.strictEqual(Secrets.scrub(Secrets.empty)("as it is"), "as it is")

@@ -42,21 +42,21 @@ describe("every reachable state", () => {
   it("has at most one routed, one opening and one draining link, and three in all with those that close", () =>
     always(({ after }) => assert.isTrue(liveGenerations(after).length <= 3)))
 
-  it("never opens beside another link when it must be alone", () =>
+  it("never opens beside another link with stop-first", () =>
     always(({ actions, after }) => {
       if (after.settings.replace === "stop-first" && tagsOf(actions).includes("Open")) {
         assert.deepStrictEqual(liveGenerations(after), [after.generation])
       }
     }))
 
-  it("never opens while something is closing", () =>
+  it("never opens a link while another one is closing", () =>
     always(({ actions, after }) => {
       if (tagsOf(actions).includes("Open")) assert.deepStrictEqual(after.closing, [])
     }))
 })
 
 describe("step", () => {
-  it("takes any event in any state", () => {
+  it("accepts any event in any state", () => {
     const event = Arbitrary.make(Lifecycle.Event)
     fc.assert(
       fc.property(history, fc.array(event, { maxLength: 5 }), ({ moves, settings }, events) => {
@@ -67,7 +67,7 @@ describe("step", () => {
     )
   })
 
-  it("leaves the state it was given as it was", () =>
+  it("does not change its input", () =>
     fc.assert(
       fc.property(history, move, ({ moves, settings }, last) => {
         const { at, end } = live(settings, moves)
@@ -97,7 +97,7 @@ describe("links", () => {
       often
     ))
 
-  it("are never forgotten: each stays until it is released", () =>
+  it("stay in the state until they are released", () =>
     always(({ after, before, event }) => {
       const released = event._tag === "Released" ? event.generation : undefined
       const remaining = liveGenerations(before).filter((generation) => generation !== released)
@@ -105,7 +105,7 @@ describe("links", () => {
       if (released !== undefined) assert.notInclude(liveGenerations(after), released)
     }))
 
-  it("are told to drain exactly when they begin to", () =>
+  it("get `Drain` exactly when they start to drain", () =>
     always(({ actions, after, before }) => {
       const told = actions.flatMap((action) => (action._tag === "Drain" ? [action.generation] : []))
       const begins = after.draining?.generation !== before.draining?.generation && after.draining !== undefined
@@ -120,7 +120,7 @@ describe("links", () => {
       } else assert.deepStrictEqual(after, before)
     }))
 
-  it("that are lost, drained or out of time are closed", () =>
+  it("that are lost, drained or over their drain time are closed", () =>
     always(({ after, before, event }) => {
       const drainTimer = before.draining?.timer
       const ended =
@@ -142,13 +142,13 @@ describe("links", () => {
       assert.deepStrictEqual(actions, [])
     }))
 
-  it("that close only wait to be released", () =>
+  it("that close are only changed by their release", () =>
     always(({ after, before, event }) => {
       if (!("generation" in event) || !before.closing.includes(event.generation) || event._tag === "Released") return
       assert.deepStrictEqual(after, before)
     }))
 
-  it("are served by the newest generation that opened", () =>
+  it("route calls to the newest generation that opened", () =>
     always(({ after, before, event }) => {
       const old = Lifecycle.routed(before)?.generation
       const now = Lifecycle.routed(after)?.generation
@@ -159,7 +159,7 @@ describe("links", () => {
 })
 
 describe("once faults stop", () => {
-  it("every server that may run is connected, or at rest, or waits for a person", () =>
+  it("every enabled server is connected, idle, or waits for the user", () =>
     fc.assert(
       fc.property(history, ({ moves, settings }) => {
         let { at, end: state } = live(settings, moves)
@@ -187,8 +187,8 @@ describe("once faults stop", () => {
     ))
 })
 
-describe("the histories these laws are tried on", () => {
-  it("get everywhere", () => {
+describe("the generated histories", () => {
+  it("reach every kind of state", () => {
     const visits = new Map<string, number>()
     for (const { moves, settings } of fc.sample(history, { numRuns: 1_000, seed: 7 })) {
       for (const { before, event } of live(settings, moves).moments) {

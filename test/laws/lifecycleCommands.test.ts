@@ -5,7 +5,7 @@ import { history, live, move, toEvent } from "./lifecycleHistory.js"
 import { often, always, mayRun, isRunning, tagsOf } from "./lifecycleMoments.js"
 
 describe("commands", () => {
-  it("disable and remove are followed by nothing but closing, draining and publishing until a new command", () => {
+  it("disable and remove lead only to closing, draining and publishing until a new command", () => {
     const quiet = new Set(["Close", "Drain", "CancelTimer", "PublishStatus", "PublishReplacement"])
     const command = new Set(["Enable", "Connect", "Restart"])
     fc.assert(
@@ -32,7 +32,7 @@ describe("commands", () => {
     )
   })
 
-  it("remove is final", () =>
+  it("remove is permanent", () =>
     always(({ after, before }) => {
       if (before.phase._tag === "Removed") assert.strictEqual(after.phase._tag, "Removed")
     }))
@@ -44,7 +44,7 @@ describe("commands", () => {
       assert.deepInclude(Lifecycle.status(after), { status: "disabled", by: "trust" })
     }))
 
-  it("that start a server against its config hold until the config agrees", () =>
+  it("that start a server against its config stay in effect until the config agrees", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "ConfigChanged" || before.intent !== "up" || before.phase._tag === "Removed") return
       assert.strictEqual(after.intent, event.settings.disabled === "config" ? "up" : "config")
@@ -57,7 +57,7 @@ describe("commands", () => {
       assert.strictEqual(after.phase._tag, "Stopped")
     }))
 
-  it("connect and restart lead to an attempt or keep the link there is", () =>
+  it("connect and restart lead to an attempt or keep the current link", () =>
     always(({ after, event }) => {
       if (event._tag !== "Connect" && event._tag !== "Restart") return
       if (!mayRun(after)) return
@@ -69,7 +69,7 @@ describe("commands", () => {
       assert.isUndefined(after.draining, "a restart does not wait for calls")
     }))
 
-  it("given twice are the same as once", () =>
+  it("have the same effect twice as once", () =>
     always(({ after, event }) => {
       if (event._tag !== "Disable" && event._tag !== "Enable" && event._tag !== "Connect" && event._tag !== "Remove")
         return
@@ -80,13 +80,13 @@ describe("commands", () => {
 })
 
 describe("a replacement", () => {
-  it("after a change of identity takes every call away from the old link", () =>
+  it("after a change of identity routes no call to the old link", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "ConfigChanged" || event.change !== "identity") return
       if (isRunning(before)) assert.isUndefined(Lifecycle.routed(after))
     }))
 
-  it("otherwise leaves the old link serving until the new one is there", () =>
+  it("otherwise keeps the old link serving until the new one is open", () =>
     always(({ after, before, event }) => {
       const served = Lifecycle.routed(before)
       if (event._tag !== "ConfigChanged" || event.change === "identity" || served === undefined) return
@@ -94,7 +94,7 @@ describe("a replacement", () => {
       assert.deepStrictEqual(Lifecycle.routed(after), served)
     }))
 
-  it("that fails never takes the old link down", () =>
+  it("that fails never closes the old link", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "Lost" || Lifecycle.opening(before) !== event.generation) return
       const served = Lifecycle.routed(before)
@@ -104,13 +104,13 @@ describe("a replacement", () => {
 })
 
 describe("a config", () => {
-  it("that needs a new link makes a running server seek one", () =>
+  it("that needs a new link makes a running server request one", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "ConfigChanged" || event.change === "settings") return
       if (isRunning(before) && isRunning(after)) assert.isDefined(Lifecycle.pursuit(after))
     }))
 
-  it("that disables keeps the server down, unless a command wants it up", () =>
+  it("that disables a server keeps it disabled, unless a command started it", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "ConfigChanged" || before.phase._tag === "Removed") return
       if (event.settings.disabled === "config" && before.intent !== "up")
@@ -119,7 +119,7 @@ describe("a config", () => {
         assert.notStrictEqual(after.phase._tag, "Stopped")
     }))
 
-  it("that is wrong never opens anything", () =>
+  it("that is invalid never opens a link", () =>
     always(({ actions, after }) => {
       if (after.settings.invalid === undefined || after.phase._tag === "Removed") return
       assert.notInclude(tagsOf(actions), "Open")
@@ -129,7 +129,7 @@ describe("a config", () => {
 })
 
 describe("lists that change", () => {
-  it("are fetched again once, at once or as soon as the link is open", () =>
+  it("are fetched again once, immediately or as soon as the link is open", () =>
     always(({ actions, after, before, event }) => {
       const refreshed = actions.flatMap((action) => (action._tag === "RefreshCatalog" ? [action] : []))
       const routed = Lifecycle.routed(after)?.generation

@@ -6,8 +6,8 @@ import { often, always, mayRun, isRunning } from "./lifecycleMoments.js"
 
 const parks = (kind: string) => kind !== "transient" && kind !== "session_lost" && kind !== "shortage"
 
-describe("a server that is tried again", () => {
-  it("on command, by a new config or by a login starts with a clean slate", () =>
+describe("a server is retried", () => {
+  it("with a fresh failure streak by a command, a new config or a login", () =>
     always(({ after, before, event }) => {
       if (event._tag === "Connect" && Lifecycle.opening(after) !== undefined)
         assert.strictEqual(after.streak.failures, 0)
@@ -26,7 +26,7 @@ describe("a server that is tried again", () => {
       }
     }))
 
-  it("after a shortage on our side, without a failure or a restart that counts, and never given up for it (breaker 7)", () =>
+  it("after a shortage on this machine, without counting a failure or restart, and is never given up for it", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "Lost" || event.failure.kind !== "shortage") return
       assert.isAtMost(after.streak.failures, before.streak.failures)
@@ -41,7 +41,7 @@ describe("a server that is tried again", () => {
       assert.isTrue(retry!.at >= event.at + 1000 && retry!.at < event.at + 16_000)
     }))
 
-  it("by a login when that is what it waited for", () =>
+  it("by a login if it waited for one", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "CredentialsChanged" || event.revoked) return
       const pursuit = Lifecycle.pursuit(before)
@@ -55,7 +55,7 @@ describe("a server that is tried again", () => {
       assert.notProperty(Lifecycle.pursuit(after) ?? {}, "failure")
     }))
 
-  it("not at all before the time the server asked for", () =>
+  it("not before its Retry-After", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "Lost" || event.failure.retryAfter === undefined) return
       const lost =
@@ -69,7 +69,7 @@ describe("a server that is tried again", () => {
       }
     }))
 
-  it("not by a login that cannot help, but by one that came while it was refused", () =>
+  it("not by a login that cannot help, but by one that completed while it was rejected", () =>
     always(({ after, before, event }) => {
       const pursuit = Lifecycle.pursuit(before)
       if (event._tag === "CredentialsChanged" && !event.revoked && pursuit !== undefined && "failure" in pursuit) {
@@ -87,7 +87,7 @@ describe("a server that is tried again", () => {
       }
     }))
 
-  it("once more when a login came while it was being refused", () =>
+  it("once more if a login completed while it was rejected", () =>
     fc.assert(
       fc.property(history, ({ moves, settings }) => {
         const { at, end } = live(settings, moves)
@@ -109,7 +109,7 @@ describe("a server that is tried again", () => {
       often
     ))
 
-  it("at once after a lost session, unless the session before was lost as well", () =>
+  it("at once after a lost session, unless the previous session was also lost", () =>
     fc.assert(
       fc.property(
         policy,
@@ -139,8 +139,8 @@ describe("a server that is tried again", () => {
     ))
 })
 
-describe("a login that is given back", () => {
-  it("takes every link with it", () =>
+describe("a revoked login", () => {
+  it("closes every link", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "CredentialsChanged" || !event.revoked) return
       assert.isUndefined(Lifecycle.routed(after))
@@ -165,7 +165,7 @@ describe("a lazy server", () => {
     })
   })
 
-  it("that rests has forgotten its failures", () =>
+  it("that is idle has no failure streak", () =>
     fc.assert(
       fc.property(settings, fc.integer({ min: 1, max: 4 }), ({ disabled: _, ...settings }, crashes) => {
         const stamp = { at: 0, random: 0.5 }
@@ -189,19 +189,19 @@ describe("a lazy server", () => {
       often
     ))
 
-  it("at rest is woken by a demand", () =>
+  it("that is idle is started by a demand", () =>
     always(({ after, before, event }) => {
       if (before.phase._tag === "Resting" && event._tag === "Demanded") assert.strictEqual(after.phase._tag, "Seeking")
     }))
 
-  it("at rest is only woken by a demand, a command or a config that is no longer lazy", () =>
+  it("that is idle is only started by a demand, a command or a config that is no longer lazy", () =>
     always(({ after, before, event }) => {
       if (before.phase._tag !== "Resting" || !isRunning(after)) return
       assert.include(["Demanded", "Connect", "Restart", "ConfigChanged"], event._tag)
       if (event._tag === "ConfigChanged") assert.isFalse(event.settings.lazy && event.settings.invalid === undefined)
     }))
 
-  it("goes to rest only by itself, when nothing else is under way, and only when it is lazy", () =>
+  it("becomes idle only by itself, without a replacement, and only if it is lazy", () =>
     always(({ after, before, event }) => {
       if (event._tag !== "Idle") return
       const rests =
@@ -273,7 +273,7 @@ describe("a server that keeps crashing", () => {
       often
     ))
 
-  it("waits at most as long as the policy's bound for its streak, and not at all the first time", () =>
+  it("waits at most as long as the policy's bound for its streak, and not at all after the first failure", () =>
     fc.assert(
       fc.property(
         eager,

@@ -5,7 +5,7 @@ import { history, live } from "./lifecycleHistory.js"
 import { often, always } from "./lifecycleMoments.js"
 
 describe("the status", () => {
-  it("is what the way to the next link says, where no link serves", () =>
+  it("is that of the next link if no link serves", () =>
     always(({ after }) => {
       const { phase } = after
       if (phase._tag !== "Seeking") return
@@ -17,7 +17,7 @@ describe("the status", () => {
       assert.strictEqual(Lifecycle.status(after).status, expected)
     }))
 
-  it("shows what a link reports", () =>
+  it("shows the info of a link", () =>
     always(({ after, before, event }) => {
       const status = Lifecycle.status(after)
       if (event._tag === "Opened" && event.generation === Lifecycle.opening(before)) {
@@ -35,7 +35,7 @@ describe("the status", () => {
       }
     }))
 
-  it("is connected exactly when a link takes calls", () =>
+  it("is connected exactly when calls are routed to a link", () =>
     always(({ after }) =>
       assert.strictEqual(Lifecycle.status(after).status === "connected", Lifecycle.routed(after) !== undefined)
     ))
@@ -57,7 +57,7 @@ describe("the status", () => {
       assert.deepStrictEqual(published, same || after.phase._tag === "Removed" ? [] : [to])
     }))
 
-  it("of a failure says when it is tried again, or what has to be done", () =>
+  it("of a failure contains the time of the retry, or what to do", () =>
     always(({ after }) => {
       const status = Lifecycle.status(after)
       const timer = Lifecycle.timers(after).find(({ kind }) => kind !== "drain")
@@ -67,13 +67,13 @@ describe("the status", () => {
 })
 
 describe("timers", () => {
-  it("of a draining link give it the time its config allows", () =>
+  it("of a draining link fire after the drain time of its config", () =>
     always(({ after, before, event }) => {
       if (after.draining === undefined || after.draining.generation === before.draining?.generation) return
       assert.strictEqual(after.draining.until, event.at + after.settings.drain)
     }))
 
-  it("are scheduled and cancelled so that those that run are those the state has", () =>
+  it("are scheduled and cancelled to match the state", () =>
     fc.assert(
       fc.property(history, ({ moves, settings }) => {
         const running = new Map<number, number>()

@@ -26,7 +26,7 @@ describe("a schema", () => {
     assert.deepStrictEqual(issuesOf(schema, args), [])
   })
 
-  it("of an older draft means what it meant there", () => {
+  it("of an older draft has the meaning of that draft", () => {
     const exclusive = of({ minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false })
     assert.strictEqual(issuesOf(exclusive, { a: 0 })[0]!.expected, "a number above 0")
     assert.deepStrictEqual(issuesOf(exclusive, { a: 9 }), [])
@@ -34,16 +34,16 @@ describe("a schema", () => {
     assert.deepStrictEqual(issuesOf(tuple, { a: [1] })[0]!.path, ["a", 0])
   })
 
-  it("may have the id of another one", () => {
+  it("can have the id of another one", () => {
     assert.deepStrictEqual(issuesOf({ $id: "same", ...of({ type: "string" }) }, { a: "x" }), [])
     assert.strictEqual(issuesOf({ $id: "same", ...of({ type: "number" }) }, { a: "x" }).length, 1)
   })
 
-  it("that refers to something outside is unusable, and says to what", () => {
+  it("with an external reference is unusable, with the name of the reference", () => {
     assert.include(reasonOf(of({ $ref: "https://example.com/x.json" })), '"https://example.com/x.json"')
   })
 
-  it("that is wrong, too large or too deep is unusable", () => {
+  it("that is invalid, too large or too deep is unusable", () => {
     assert.include(reasonOf({ required: "x" }), "cannot be compiled")
     assert.include(reasonOf(of({ pattern: "[" })), "cannot be compiled")
     assert.include(reasonOf({ $async: true }), "asynchronous")
@@ -56,7 +56,7 @@ describe("a schema", () => {
     assert.include(reasonOf(endless), "levels")
   })
 
-  it("may refer to itself", () => {
+  it("can refer to itself", () => {
     const tree = { properties: { name: { type: "string" }, below: { items: { $ref: "#" } } } }
     assert.deepStrictEqual(issuesOf(tree, { below: [{ below: [{ name: 1 }] }] })[0]!.path, [
       "below",
@@ -67,11 +67,11 @@ describe("a schema", () => {
     ])
   })
 
-  it("without end lets everything pass", () => {
+  it("that is infinitely recursive accepts everything", () => {
     assert.deepStrictEqual(issuesOf({ allOf: [{ $ref: "#" }] }, {}), [])
   })
 
-  it("that would take for ever is stopped, and not used any more", () => {
+  it("that takes too long is stopped and no longer used", () => {
     const pattern = of({ pattern: "^(a+)+$" })
     assert.strictEqual(issuesOf(pattern, { a: "b" }).length, 1)
     assert.deepStrictEqual(issuesOf(pattern, { a: `${"a".repeat(50)}b` }), [])
@@ -92,7 +92,7 @@ describe("a schema", () => {
     }
   )
 
-  it("leaves the arguments as they are", () => {
+  it("does not change the arguments", () => {
     const args = Object.freeze({ a: Object.freeze({ n: "1" }) })
     const schema = of({ properties: { n: { type: "number" }, d: { default: 1 } }, additionalProperties: false })
     assert.strictEqual(issuesOf(schema, args).length, 1)
@@ -125,7 +125,7 @@ describe("arguments", () => {
     })
   )
 
-  it("that fit have no issue, and changed ones have, at the place of the change", () =>
+  it("that are valid have no issue, and changed ones have one at the place of the change", () =>
     fc.assert(
       fc.property(fitting, fc.nat(), fc.constantFrom("drop", "add", "replace"), ({ args, schema }, nth, how) => {
         assert.deepStrictEqual(issuesOf(schema, args), [])
@@ -143,7 +143,7 @@ describe("arguments", () => {
       runs(50)
     ))
 
-  it("never show in an issue, whatever the schema says", () => {
+  it("are never shown in an issue, whatever the schema", () => {
     const canary = "canary-7f3a"
     const keyword = fc.constantFrom<JsonSchema>(
       { type: "number" },

@@ -6,7 +6,7 @@ import * as Cost from "../../src/supervision/calls/ArgumentCheck/cost.js"
 import { runs } from "../laws/runs.js"
 import { issuesOf, reasonOf, of } from "./argumentChecks.js"
 
-describe("a check never blocks (security M3)", () => {
+describe("a check never blocks", () => {
   const count = 30_000
   const objects = Array.from({ length: count }, (_, index) => ({ x: index, y: { z: index } }))
   const texts = Array.from({ length: count }, (_, index) => `${"a".repeat(1_000)}${index}`)
@@ -53,7 +53,7 @@ describe("a check never blocks (security M3)", () => {
   })
 })
 
-describe("a schema never blocks before its check (security M3)", () => {
+describe("a schema never blocks before its check", () => {
   it.each<[string, JsonSchema]>([
     ["a pattern of many open brackets", of({ pattern: "[".repeat(300_000) })],
     ["a property pattern of many open brackets", of({ patternProperties: { ["[".repeat(300_000)]: {} } })],
@@ -66,7 +66,7 @@ describe("a schema never blocks before its check (security M3)", () => {
   })
 })
 
-describe("the bound of a check (security M3)", () => {
+describe("the bound of a check", () => {
   /** Schemas that a validator may apply, by the rules of JSON Schema, one for each keyword of interest. */
   const schemas = fc.letrec<{ schema: JsonSchema }>((tie) => ({
     schema: fc.oneof(
@@ -129,7 +129,7 @@ describe("the bound of a check (security M3)", () => {
       runs(500)
     ))
 
-  it("does not exist for a schema that comes back to itself, or whose references are not plain", () => {
+  it("is absent for a recursive schema and for one with other references than plain ones", () => {
     for (const schema of [
       { properties: { a: { $ref: "#" } } },
       { $defs: { a: { items: { $ref: "#/$defs/b" } }, b: { items: { $ref: "#/$defs/a" } } } },
@@ -158,7 +158,7 @@ describe("the bound of a check (security M3)", () => {
     assert.isFalse(Cost.isCheap(weight, { p0: Array(100_000).fill(1) }))
   })
 
-  it("of compiling is short for a schema that is not small, which is given up after three times", () => {
+  it("of compiling is short for a large schema, which is unusable after three tries", () => {
     // 20,000 patterns in 20,000 properties
     const properties = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, index) => [`p${index}`, { pattern: `^(a|b)*${index}$` }])
@@ -175,7 +175,7 @@ describe("the bound of a check (security M3)", () => {
     assert.strictEqual(again, ArgumentCheck.forSchema(schema))
   })
 
-  it("counts schemas that are true or false, and long keys", () => {
+  it("counts boolean schemas and long keys", () => {
     const named = (value: unknown) =>
       Object.fromEntries(Array.from({ length: 8_000 }, (_, index) => [`p${index}`, value]))
     for (const schema of [
@@ -190,7 +190,7 @@ describe("the bound of a check (security M3)", () => {
     }
   })
 
-  it("holds for an equal schema, too, after its checks took too long", () => {
+  it("applies to an equal schema, too, after its checks took too long", () => {
     const make = (): JsonSchema => ({ ...of({ pattern: "^(a+)+$" }), description: "listed again" })
     const slow = { a: `${"a".repeat(50)}b` }
     const first = make()

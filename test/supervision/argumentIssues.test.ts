@@ -35,12 +35,12 @@ describe("an issue", () => {
     assert.deepStrictEqual(issuesOf(of(schema), { a: value }), [{ path: ["a"], expected, found }])
   })
 
-  it("has the path of the value, with numbers for items", () => {
+  it("has the path of the value, with indices of array items", () => {
     const schema = of({ type: "array", items: { type: "object", properties: { "x/y~": { type: "string" } } } })
     assert.deepStrictEqual(issuesOf(schema, { a: [{}, { "x/y~": 1 }] })[0]!.path, ["a", 1, "x/y~"])
   })
 
-  it("names a property that is missing, and its type", () => {
+  it("names a missing property and its type", () => {
     const schema = { properties: { a: { type: "string" }, b: { $ref: "#/$defs/b" } }, required: ["a", "b", "c"] }
     assert.deepStrictEqual(issuesOf({ ...schema, $defs: { b: { type: "array" } } }, { a: undefined }), [
       { path: ["a"], expected: "a string", found: "nothing" },
@@ -51,7 +51,7 @@ describe("an issue", () => {
     assert.deepStrictEqual(issue, { path: ["z"], expected: "a value", found: "nothing" })
   })
 
-  it("names a property that should not be there, and the one most like it", () => {
+  it("names an unknown property and the most similar known one", () => {
     for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
       const schema = { properties: { path: {}, mode: {} }, [keyword]: false }
       assert.deepStrictEqual(issuesOf(schema, { pth: "x", gone: undefined }), [
@@ -64,7 +64,7 @@ describe("an issue", () => {
     ])
   })
 
-  it("about alternatives is one, or what the only one that can be meant says", () => {
+  it("about alternatives is one issue, or the issues of the only possible alternative", () => {
     const M = { type: "object", properties: { k: { type: "string" } }, required: ["k"] }
     const optional = { $defs: { M }, properties: { a: { anyOf: [{ $ref: "#/$defs/M" }, { type: "null" }] } } }
     assert.deepStrictEqual(issuesOf(optional, { a: { k: 1 } }), [
@@ -91,7 +91,7 @@ describe("an issue", () => {
     )
   })
 
-  it("about a condition is what its consequence says", () => {
+  it("about a condition is that of its consequence", () => {
     const schema = JSON.parse('{ "if": { "required": ["a"] }, "then": { "required": ["b"] } }')
     assert.deepStrictEqual(issuesOf(schema, { a: 1 }), [{ path: ["b"], expected: "a value", found: "nothing" }])
   })
@@ -126,7 +126,7 @@ describe("an issue of a schema with many or long names", () => {
     for (const issue of issues) assert.notProperty(issue, "hint")
   })
 
-  it("gives hints as long as the work for one answer lasts", () => {
+  it("has hints within the work limit of one response", () => {
     const schema = named(2_500, (index) => `property_number_${index}`)
     const hints = issuesIfUsable(schema, unknown(30, "propertu_numbxr_"))?.filter(({ hint }) => hint !== undefined)
     if (hints !== undefined) assert.isAtMost(hints.length, 15)
@@ -134,7 +134,7 @@ describe("an issue of a schema with many or long names", () => {
     assert.strictEqual(issuesOf(small, { "P-7": 1 })[0]!.hint, 'did you mean "p_7"?')
   })
 
-  it("describes alternatives in bounded words, and not all of very many", () => {
+  it("describes alternatives in a bounded text, and not all of very many", () => {
     const many = <A>(of: (index: number) => A) => Array.from({ length: 500 }, (_, index) => of(index))
     let looked = 0
     const counted = (index: number) => ({

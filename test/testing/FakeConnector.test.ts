@@ -5,7 +5,7 @@ import { FakeConnector } from "../../src/testing/Testing.js"
 import { configOf, connectTo } from "./fakeServers.js"
 
 describe("the journal", () => {
-  it.scoped("says when, who and which attempt", () =>
+  it.scoped("has time, server and attempt of each event", () =>
     Effect.gen(function* () {
       const { controls, layer } = yield* FakeConnector.make({ b: FakeConnector.open({ latency: 5 }) })
       const connect = Effect.flatMap(Connector, ({ connect }) => connect({ server: "b", config: configOf() }))
@@ -18,7 +18,7 @@ describe("the journal", () => {
     })
   )
 
-  it.scoped("comes with the layer", () =>
+  it.scoped("is provided by the layer", () =>
     Effect.gen(function* () {
       const { connect } = yield* Connector
       yield* connect({ server: "a", config: configOf({ url: "http://localhost/" }) })

@@ -5,7 +5,7 @@ import { FakeConnector } from "../../src/testing/Testing.js"
 import { closedError, networkError, connectTo, openServer, settle, story } from "./fakeServers.js"
 
 describe("attempts by script", () => {
-  it.scoped("opens with what it was told to have", () =>
+  it.scoped("opens with the described server", () =>
     Effect.gen(function* () {
       const { session } = yield* openServer({ tools: ["echo", { name: "add", description: "Adds" }], prompts: [] })
       assert.strictEqual(session.info.transport, "stdio")
@@ -19,7 +19,7 @@ describe("attempts by script", () => {
     })
   )
 
-  it.scoped("has written what it was told to have written", () =>
+  it.scoped("has the described output", () =>
     Effect.gen(function* () {
       const { attempt, session } = yield* openServer()
       assert.deepStrictEqual(yield* session.output, { stderr: "", strayLines: 0 })
@@ -61,7 +61,7 @@ describe("attempts by script", () => {
     })
   )
 
-  it.scoped("takes a function of the attempt's number, and a new script in the middle", () =>
+  it.scoped("accepts a function of the attempt's number, and a new script at any time", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make({
         a: (attempt) => (attempt < 2 ? FakeConnector.fail(networkError) : FakeConnector.open())
@@ -73,7 +73,7 @@ describe("attempts by script", () => {
     })
   )
 
-  it.scoped("opens after its latency and crashes when it is told to", () =>
+  it.scoped("opens after its latency and crashes after its uptime", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make({
         a: FakeConnector.openThenCrash("1 minute", closedError, { latency: "1 second" })
@@ -89,7 +89,7 @@ describe("attempts by script", () => {
     })
   )
 
-  it.scoped("gives up a hanging attempt after the config's time to connect", () =>
+  it.scoped("fails a hanging attempt after the connect timeout", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make({ a: FakeConnector.hang })
       const opening = yield* Effect.fork(connectTo(fake, { input: { command: "server", timeout: { connect: 5000 } } }))
@@ -115,7 +115,7 @@ describe("attempts by script", () => {
 })
 
 describe("attempts by hand", () => {
-  it.scoped("tells phases and waits for the test", () =>
+  it.scoped("reports phases and waits for the test", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make()
       const phases = yield* Ref.make<ReadonlyArray<string>>([])
@@ -135,7 +135,7 @@ describe("attempts by hand", () => {
     })
   )
 
-  it.scoped("gives the newest living attempt, or the one of a number", () =>
+  it.scoped("returns the newest open attempt, or the one with a number", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make()
       const { controls } = fake
@@ -154,7 +154,7 @@ describe("attempts by hand", () => {
     })
   )
 
-  it.scoped("crashes: closed completes, pending calls end with their outcome unknown, later ones are not sent", () =>
+  it.scoped("crashes: `closed` completes, pending calls fail as OutcomeUnknown, later ones as NotSent", () =>
     Effect.gen(function* () {
       const { attempt, awaitCall, openSessions, session, story } = yield* openServer({
         calls: () => Effect.never,
@@ -185,7 +185,7 @@ describe("attempts by hand", () => {
     })
   )
 
-  it.scoped("changes what the server is like", () =>
+  it.scoped("changes the described server", () =>
     Effect.gen(function* () {
       const { attempt, session } = yield* openServer({ tools: ["one"] })
       yield* attempt.set({ tools: ["one", "two"] })
@@ -197,7 +197,7 @@ describe("attempts by hand", () => {
 })
 
 describe("the end of the scope", () => {
-  it.scoped("ends calls, streams and the session, and counts", () =>
+  it.scoped("ends calls, streams and the session, and is counted", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make({ a: FakeConnector.open({ calls: () => Effect.never, resources: [] }) })
       const scope = yield* Scope.make()
@@ -225,7 +225,7 @@ describe("the end of the scope", () => {
     })
   )
 
-  it.scoped("may take its time", () =>
+  it.scoped("can take time", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make({ a: FakeConnector.open({ closeTakes: "3 seconds" }) })
       const closing = yield* Effect.fork(Effect.scoped(connectTo(fake)))
@@ -238,7 +238,7 @@ describe("the end of the scope", () => {
     })
   )
 
-  it.effect("may take forever, also of an attempt that never opened", () =>
+  it.effect("can take forever, also for an attempt that never opened", () =>
     Effect.gen(function* () {
       const fake = yield* FakeConnector.make({ a: FakeConnector.closing(FakeConnector.fail(networkError), "forever") })
       const closing = yield* Effect.scoped(connectTo(fake)).pipe(

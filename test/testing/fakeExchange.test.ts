@@ -7,7 +7,7 @@ import { FakeConnector } from "../../src/testing/Testing.js"
 import { networkError, connectTo, openServer, settle, textOf } from "./fakeServers.js"
 
 describe("lists", () => {
-  it.scoped("are empty without asking where the server has none", () =>
+  it.scoped("are empty without a request if the server has none", () =>
     Effect.gen(function* () {
       const { session, story } = yield* openServer()
       const lists = [session.listTools, session.listResources, session.listResourceTemplates, session.listPrompts]
@@ -16,7 +16,7 @@ describe("lists", () => {
     })
   )
 
-  it.scoped("fill in what is left out and keep what is given", () =>
+  it.scoped("fill in omitted keys and keep given ones", () =>
     Effect.gen(function* () {
       const listing = { items: [{ name: "p", arguments: [] }], diagnostics: [], ttl: 5 }
       const { session, story } = yield* openServer({
@@ -78,7 +78,7 @@ describe("requests", () => {
     })
   )
 
-  it.scoped("know resources, prompts, completions and log levels", () =>
+  it.scoped("support resources, prompts, completions and log levels", () =>
     Effect.gen(function* () {
       const { session } = yield* openServer({
         resources: ["file:///a"],
@@ -172,7 +172,7 @@ describe("requests", () => {
     })
   )
 
-  it.scoped("wait for a progress handler no longer than a server may be silent", () =>
+  it.scoped("wait for a progress handler at most for the idle timeout", () =>
     Effect.gen(function* () {
       const interrupted = yield* Deferred.make<void>()
       const { session } = yield* openServer({
@@ -209,7 +209,7 @@ describe("requests", () => {
     }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
   )
 
-  it.scoped("are answered once: what comes after the answer changes nothing", () =>
+  it.scoped("are answered once; later answers change nothing", () =>
     Effect.gen(function* () {
       const { attempt, awaitCall, session } = yield* openServer({ calls: () => Effect.never })
       const onProgress = () => Effect.sleep("1 second")
@@ -226,7 +226,7 @@ describe("requests", () => {
   )
 })
 
-describe("the clocks of a call", () => {
+describe("the timeouts of a call", () => {
   const timedOut = (error: Session.RequestError) => {
     assert(error._tag === "CallTimeout")
     assert.isTrue(error.sent)
@@ -265,7 +265,7 @@ describe("the clocks of a call", () => {
     })
   )
 
-  it.scoped("total: is the one that is named when both run out at once", () =>
+  it.scoped("total: is reported if both expire at the same time", () =>
     Effect.gen(function* () {
       const { session } = yield* openServer({ calls: () => Effect.never })
       const limits = { idleTimeout: 2000, totalTimeout: 2000 }
@@ -275,7 +275,7 @@ describe("the clocks of a call", () => {
     })
   )
 
-  it.scoped("stand still while the server waits for a person", () =>
+  it.scoped("are paused while the server waits for a person", () =>
     Effect.gen(function* () {
       const answers = yield* Deferred.make<Protocol.ElicitResult>()
       const { session } = yield* openServer(
@@ -298,8 +298,8 @@ describe("the clocks of a call", () => {
   )
 })
 
-describe("the clocks of all calls", () => {
-  it.scoped("stand still for a question by hand, and for several at once", () =>
+describe("the timeouts of all calls", () => {
+  it.scoped("are paused by a request from the test, and by several at once", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.all([
         Deferred.make<Protocol.ElicitResult>(),

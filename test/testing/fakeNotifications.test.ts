@@ -5,11 +5,11 @@ import type * as Protocol from "../../src/domain/catalog/Protocol.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { networkError, connectTo, openServer, settle } from "./fakeServers.js"
 
-describe("what the server says unasked", () => {
+describe("a notification of the server", () => {
   const take = <A, E>(stream: Stream.Stream<A, E>, count: number) =>
     Effect.map(Stream.runCollect(Stream.take(stream, count)), Chunk.toReadonlyArray)
 
-  it.scoped("is kept for the first reader and counts once until it is read", () =>
+  it.scoped("is kept for the first reader, and merged with equal ones until it is read", () =>
     Effect.gen(function* () {
       const { attempt, session } = yield* openServer({ tools: [] })
       for (let each = 0; each < 100; each++) yield* attempt.listChanged("tools")
@@ -30,7 +30,7 @@ describe("what the server says unasked", () => {
     })
   )
 
-  it.scoped("is read to its end when the session ends", () =>
+  it.scoped("can be read to the end after the session ended", () =>
     Effect.gen(function* () {
       const { attempt, session } = yield* openServer({ tools: [] })
       yield* attempt.listChanged("tools")
@@ -39,7 +39,7 @@ describe("what the server says unasked", () => {
     })
   )
 
-  it.scoped("tells how the push channel is", () =>
+  it.scoped("reports the state of the push channel", () =>
     Effect.gen(function* () {
       const { attempt, session } = yield* openServer({ push: "none" })
       assert.strictEqual(yield* session.push, "none")
@@ -66,7 +66,7 @@ describe("what the server says unasked", () => {
     })
   )
 
-  it.scoped("fails all readers when a subscription is refused", () =>
+  it.scoped("fails all readers when a subscription is rejected", () =>
     Effect.gen(function* () {
       const error = new Errors.ProtocolError({ server: "a", code: -32601, message: "no" })
       const { session, story } = yield* openServer({ subscribes: Effect.fail(error) })
@@ -76,7 +76,7 @@ describe("what the server says unasked", () => {
     })
   )
 
-  it.scoped("logs to the attempt and to readers, who miss the oldest when they are slow", () =>
+  it.scoped("logs to the attempt and to readers; slow readers miss the oldest lines", () =>
     Effect.gen(function* () {
       const lines: Array<Protocol.LogLine> = []
       const fake = yield* FakeConnector.make()
@@ -106,8 +106,8 @@ describe("what the server says unasked", () => {
   )
 })
 
-describe("what the server asks", () => {
-  it.scoped("goes to the handlers of the client", () =>
+describe("a request of the server", () => {
+  it.scoped("is passed to the handlers of the client", () =>
     Effect.gen(function* () {
       const roots = yield* Deferred.make<ReadonlyArray<Protocol.Root>>()
       const { attempt, awaitEntry } = yield* openServer(
@@ -132,7 +132,7 @@ describe("what the server asks", () => {
     })
   )
 
-  it.scoped("is refused without a handler and ends with the session", () =>
+  it.scoped("is rejected without a handler and ends with the session", () =>
     Effect.gen(function* () {
       const { attempt } = yield* openServer({}, { handlers: { elicit: () => Effect.never } })
       const question = { mode: "form" as const, message: "?" }
@@ -148,7 +148,7 @@ describe("what the server asks", () => {
 })
 
 describe("probes", () => {
-  it.scoped("are answered, fail or run into their time", () =>
+  it.scoped("are answered, fail or time out", () =>
     Effect.gen(function* () {
       const { attempt, session } = yield* openServer()
       yield* session.probe("1 second")

@@ -15,7 +15,7 @@ const reporting = [
 
 layer(Connector.layer(), { excludeTestServices: true })("the clocks of a call", (it) => {
   for (const { server, start } of reporting) {
-    it.scoped(`pain 12: progress over ${server} keeps it alive, but not beyond its total`, () =>
+    it.scoped(`progress over ${server} keeps it alive, but not beyond its total`, () =>
       Effect.gen(function* () {
         const { session } = yield* meet(start)
         const kept = session.callTool("steps", { count: 5, interval: 200 }, { idleTimeout: "600 millis" })

@@ -101,7 +101,7 @@ describe("a status", () => {
     }
   ])
 
-  it.scopedLive("a redirect says where to, as far as is known", () =>
+  it.scopedLive("a redirect names its target, if it is known", () =>
     Effect.map(overHttp(moved), (thrown) => assert.notInclude(connectionError(context, thrown).message, "undefined"))
   )
 })
@@ -152,7 +152,7 @@ describe("the network", () => {
     })
   )
 
-  it.scopedLive("nobody listens over SSE: transient", () =>
+  it.scopedLive("without a listener over SSE: transient", () =>
     Effect.gen(function* () {
       const url = yield* closedPort
       const error = connectionError(context, yield* Peers.connectThrows(Peers.overSse(url)))
@@ -196,7 +196,7 @@ describe("a process", () => {
     )
   ])
 
-  it.scopedLive("the reason for its end is told where it is known", () =>
+  it.scopedLive("contains the reason for its end if it is known", () =>
     Effect.gen(function* () {
       const closed = new Errors.ProcessExited({ server: "it", exitCode: 3 })
       for (const mode of ["legacy", "auto", pin] as const) {
@@ -207,7 +207,7 @@ describe("a process", () => {
   )
 })
 
-describe("a greeting", () => {
+describe("a handshake", () => {
   const unsupported = refuse(-32_022, "Unsupported protocol version", { supported: ["2026-07-28"], requested: "x" })
   const greeted = (initialize: () => Peers.Answer, mode?: Parameters<typeof overHttp>[1]) =>
     overHttp(Peers.rpc({ initialize }), mode)

@@ -119,14 +119,14 @@ describe("a request", () => {
     [400, "NotSent"],
     [503, "OutcomeUnknown"]
   ] as const) {
-    it.scopedLive(`is answered with ${status}: ${tag}`, () =>
+    it.scopedLive(`with status ${status}: ${tag}`, () =>
       Effect.map(overHttp(Peers.answering(status)), (thrown) =>
         assert.strictEqual(requestError(context, thrown)._tag, tag)
       )
     )
   }
 
-  it("says what our own wire knows about it", () => {
+  it("keeps the stage that the wire reported", () => {
     const reason = new Errors.ConnectionClosed({ server: "it" })
     assert.strictEqual(requestError(context, new WireFailure(reason, "unsent"))._tag, "NotSent")
     const lost = requestError(context, new WireFailure(reason, "sent"))
@@ -135,12 +135,12 @@ describe("a request", () => {
   })
 })
 
-describe("our own way there keeps what the SDK forgets", () => {
+describe("the wire keeps information that the SDK drops", () => {
   const failure = (url: string, more: Fields = {}) =>
     Effect.flip(connect({ type: "http", url, ...more })).pipe(Effect.scoped, Effect.provide(Connector.layer()))
 
   for (const protocol of ["auto", "legacy", "2026-07-28"] as const) {
-    it.scopedLive(`for how long to wait (${protocol})`, () =>
+    it.scopedLive(`Retry-After (${protocol})`, () =>
       Effect.gen(function* () {
         const url = yield* Peers.answering(429, { "retry-after": "7" })
         const error = yield* failure(url, { protocol })
@@ -148,7 +148,7 @@ describe("our own way there keeps what the SDK forgets", () => {
       })
     )
 
-    it.scopedLive(`what the login has to allow (${protocol})`, () =>
+    it.scopedLive(`the scope of a login (${protocol})`, () =>
       Effect.gen(function* () {
         const url = yield* Peers.answering(403, {
           "www-authenticate": 'Bearer error="insufficient_scope", scope="read write"'
@@ -157,7 +157,7 @@ describe("our own way there keeps what the SDK forgets", () => {
       })
     )
 
-    it.scopedLive(`why the process ended (${protocol})`, () =>
+    it.scopedLive(`why the process exited (${protocol})`, () =>
       Effect.gen(function* () {
         const command = [process.execPath, "-e", "process.stdin.once('data', () => process.exit(3))"]
         const error = yield* Effect.flip(connect({ type: "local", command, protocol })).pipe(
@@ -169,7 +169,7 @@ describe("our own way there keeps what the SDK forgets", () => {
     )
   }
 
-  it.scopedLive("where a redirect without a target leads: nowhere", () =>
+  it.scopedLive("a redirect without a target", () =>
     Effect.gen(function* () {
       const error = yield* failure(yield* Peers.answering(300))
       check(error, { is: { _tag: "HttpFailed", status: 300 }, kind: "permanent" })
@@ -221,11 +221,11 @@ const thrownValue = (() => {
 const isConnectionError = Schema.is(Errors.ConnectionError)
 const isCallError = Schema.is(Errors.CallError)
 
-describe("whatever is thrown", () => {
+describe("any thrown value", () => {
   const runs = { fastCheck: { numRuns: 1000 } }
 
   it.prop(
-    "becomes an error of the domain, and nothing is thrown on the way",
+    "becomes an error of the domain",
     [thrownValue],
     ([thrown]) => {
       assert.isTrue(isConnectionError(connectionError(context, thrown)))
@@ -246,7 +246,7 @@ describe("whatever is thrown", () => {
     runs
   )
 
-  it("may refuse to be looked at", () => {
+  it("can throw when it is inspected", () => {
     const hostile = [
       Object.create(null),
       new Proxy(
@@ -276,7 +276,7 @@ describe("whatever is thrown", () => {
     }
   })
 
-  it("may be its own cause", () => {
+  it("can be its own cause", () => {
     const error = new Error("round and round")
     error.cause = error
     assert.strictEqual(connectionError(context, error)._tag, "UnexpectedFailure")

@@ -9,10 +9,10 @@ import { assertTag } from "../../support/assertTag.js"
 import { live } from "../support/live.js"
 import { connect, eventually, textOf } from "../support/session.js"
 
-describe("the way to a remote server", () => {
+describe("connecting to a remote server", () => {
   for (const code of [400, 404, 405]) {
     live(
-      `pain 57: a greeting that is answered ${code} falls back to SSE, and both causes are kept`,
+      `falls back to SSE after status ${code}, and keeps both causes`,
       Effect.gen(function* () {
         const server = yield* serve(({ method }, response) => status(response, method === "GET" ? 418 : code))
         const error = assertTag(yield* Effect.flip(connect({ url: server.url })), "HttpFailed")
@@ -25,7 +25,7 @@ describe("the way to a remote server", () => {
 
   for (const code of [401, 403, 429, 500, 502, 503]) {
     live(
-      `pain 57: one that is answered ${code} does not`,
+      `does not fall back after status ${code}`,
       Effect.gen(function* () {
         const server = yield* serve((_, response) => status(response, code))
         const error = yield* Effect.flip(connect({ url: server.url }))
@@ -37,7 +37,7 @@ describe("the way to a remote server", () => {
   }
 
   live(
-    "pain 57: a type of http does not fall back, one of sse dials SSE at once",
+    "does not fall back with the type http, and uses SSE at once with the type sse",
     Effect.gen(function* () {
       const server = yield* serve((_, response) => status(response, 404))
       yield* Effect.flip(connect({ type: "http", url: server.url }))
@@ -49,7 +49,7 @@ describe("the way to a remote server", () => {
   )
 
   live(
-    "pain 57: nobody there is told as such",
+    "fails with NetworkFailed without a listener",
     Effect.gen(function* () {
       const { url } = yield* Effect.scoped(serve(legacy()))
       const { code, permanent } = assertTag(yield* Effect.flip(connect({ url })), "NetworkFailed")
@@ -58,7 +58,7 @@ describe("the way to a remote server", () => {
   )
 
   live(
-    "pain 60: what a 401 and a 403 ask for is kept",
+    "keeps what a 401 and a 403 ask for",
     Effect.gen(function* () {
       let code = 401
       const server = yield* serve((_, response) =>
@@ -75,7 +75,7 @@ describe("the way to a remote server", () => {
   )
 
   live(
-    "a redirect on the server itself is followed, one to another is not, and gets no credentials",
+    "follows a redirect within the server's origin, and sends no credentials to another one",
     Effect.gen(function* () {
       const elsewhere = yield* serve(legacy())
       const server = yield* serve((received, response) => {
@@ -95,7 +95,7 @@ describe("the way to a remote server", () => {
   )
 
   live(
-    "something that is no MCP server is told as such",
+    "fails with IncompatibleServer for something else than an MCP server",
     Effect.gen(function* () {
       const server = yield* serve((_, response) => status(response, 200, { "content-type": "text/html" }, "<html>"))
       assertTag(yield* Effect.flip(connect({ url: server.url })), "IncompatibleServer")
@@ -103,7 +103,7 @@ describe("the way to a remote server", () => {
   )
 
   live(
-    "one that never answers fails at its connect limit and may be interrupted at any moment",
+    "fails after the connect timeout without a response, and can be interrupted at any moment",
     Effect.gen(function* () {
       const server = yield* serve(() => {})
       const error = yield* Effect.flip(connect({ url: server.url, timeout: { connect: 400 } }))
@@ -116,7 +116,7 @@ describe("the way to a remote server", () => {
   )
 
   live(
-    "pain 61: a server that does not answer the question of newer ones gets the older greeting",
+    "sends the legacy handshake to a server that does not respond to the modern one",
     Effect.gen(function* () {
       const server = yield* serve(legacy(({ message }) => message.method === "server/discover"))
       const session = yield* connect({ url: server.url, timeout: { connect: 1000 } })
@@ -125,7 +125,7 @@ describe("the way to a remote server", () => {
   )
 })
 
-describe("pain 54", () => {
+describe("certificates and proxies", () => {
   const file = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
   const secure = Effect.acquireRelease(
@@ -160,7 +160,7 @@ describe("pain 54", () => {
   )
 
   live(
-    "a private certificate is trusted if the config says so, and only then",
+    "a private certificate is trusted only if the config names it",
     Effect.gen(function* () {
       const { url } = yield* secure
       assert.isTrue(assertTag(yield* Effect.flip(connect({ url })), "NetworkFailed").permanent)
@@ -172,7 +172,7 @@ describe("pain 54", () => {
   )
 
   live(
-    "a proxy of the environment is used, except for what it leaves out",
+    "a proxy of the environment is used, except for hosts in NO_PROXY",
     Effect.gen(function* () {
       const server = yield* serve(legacy())
       const asked: Array<string> = []

@@ -34,7 +34,7 @@ const calling = (answer: Answer) =>
 
 describe("calls over HTTP", () => {
   live(
-    "pain 11: an answer that ends too early fails at once",
+    "fail at once if the response ends too early",
     Effect.gen(function* () {
       const { call } = yield* calling((_, response) => void stream(response).end(": nothing\n\n"))
       assertTag(assertTag(yield* call, "OutcomeUnknown").cause, "ConnectionClosed")
@@ -42,7 +42,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pains 11 and 20: a connection that is reset in the middle of an answer fails at once",
+    "fail at once if the connection is reset during the response",
     Effect.gen(function* () {
       for (const type of ["text/event-stream", "application/json"]) {
         const { call } = yield* calling((_, response) => {
@@ -57,7 +57,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pain 59: an answer with event ids is asked for where it broke off, after the time the server names",
+    "resume a response with event ids where it broke off, after the server's retry time",
     Effect.gen(function* () {
       let call: Parameters<Answer>[0] | undefined
       const server = yield* serve(
@@ -78,7 +78,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pain 60: statuses are told apart",
+    "fail with different errors for different statuses",
     Effect.gen(function* () {
       const answers: ReadonlyArray<readonly [number, Record<string, string>]> = [
         [429, { "retry-after": "7" }],
@@ -103,7 +103,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "an error that comes with a status is the server's own answer",
+    "fail with the JSON-RPC error in the body of an error status",
     Effect.gen(function* () {
       const { call } = yield* calling((received, response) => void json(response, failure(received, -32602, "no"), 400))
       const { code, message } = assertTag(yield* call, "ProtocolError")
@@ -112,7 +112,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pain 60: a forgotten session ends the connection; the call was not executed",
+    "fail as NotSent after a lost session, which ends the connection",
     Effect.gen(function* () {
       const { call, session } = yield* calling((_, response) => void status(response, 404))
       assertTag(yield* call, "NotSent")
@@ -121,7 +121,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pain 60: a 404 without a session is no forgotten one",
+    "do not end the connection after a 404 without a session",
     Effect.gen(function* () {
       const server = yield* serve(
         legacy((received, response) => {
@@ -145,7 +145,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pain 60: a 401 ends the connection: it is not connected, it needs a login",
+    "end the connection after a 401, because a login is required",
     Effect.gen(function* () {
       const { call, session } = yield* calling((_, response) => void status(response, 401))
       assertTag(yield* call, "AuthRequired")
@@ -154,7 +154,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pain 15: a black hole fails calls and probes at their limits",
+    "and probes fail at their timeouts if the server never responds",
     Effect.gen(function* () {
       let hole = false
       const server = yield* serve(legacy(() => hole))
@@ -168,7 +168,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pain 18: an interrupted call is cancelled once",
+    "are cancelled once if they are interrupted",
     Effect.gen(function* () {
       const { server, session } = yield* calling(() => {})
       const fiber = yield* Effect.fork(session.callTool("any"))
@@ -183,7 +183,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "pain 28: 20 MB arrive whole, as JSON and as a stream, compressed or not",
+    "receive 20 MB, as JSON and as a stream, compressed or not",
     Effect.gen(function* () {
       const big = "ü".repeat(10_000_000)
       const ways: ReadonlyArray<Answer> = [
@@ -203,7 +203,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "one byte at a time, also in the middle of a character",
+    "receive a response byte by byte, also within a character",
     Effect.gen(function* () {
       const { session } = yield* calling((received, response) => {
         const bytes = Buffer.from(event(result(received, text("größer ✓"))).replaceAll("\n", "\r\n"))
@@ -219,7 +219,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "a stream that stays open after the answer does not keep the call waiting",
+    "return although the stream stays open after the response",
     Effect.gen(function* () {
       const { session } = yield* calling(
         (received, response) => void stream(response).write(event(result(received, text("here"))))
@@ -229,7 +229,7 @@ describe("calls over HTTP", () => {
   )
 
   live(
-    "calls one after another share a connection",
+    "share a connection if they follow each other",
     Effect.gen(function* () {
       const server = yield* serve(legacy())
       const session = yield* connect({ url: server.url })

@@ -6,10 +6,10 @@ import { assertTag } from "../../support/assertTag.js"
 import { live } from "../support/live.js"
 import { connect, eventually, textOf } from "../support/session.js"
 
-describe("the stream for what a server says unasked", () => {
+describe("the stream for server messages", () => {
   for (const code of [400, 404, 405, 406, 501]) {
     live(
-      `pain 58: one that is answered ${code} is none, and nothing else changes`,
+      `is \`none\` after status ${code}, and nothing else changes`,
       Effect.gen(function* () {
         const server = yield* serve(
           legacy(({ method }, response) => {
@@ -26,7 +26,7 @@ describe("the stream for what a server says unasked", () => {
   }
 
   live(
-    "pains 58 and 59: one that fails or is closed again and again is degraded, and nothing else changes",
+    "is degraded if it fails or is closed again and again, and nothing else changes",
     Effect.gen(function* () {
       let streams = 0
       const server = yield* serve(
@@ -48,7 +48,7 @@ describe("the stream for what a server says unasked", () => {
 
 describe("closing", () => {
   live(
-    "pain 21: the session is ended on the server, and one that does not answer is not waited for",
+    "ends the session on the server, without waiting for a server that does not respond",
     Effect.gen(function* () {
       for (const answers of [true, false]) {
         const server = yield* serve(legacy(({ method }) => method === "DELETE" && !answers))
@@ -63,7 +63,7 @@ describe("closing", () => {
   )
 
   live(
-    "settles what is pending",
+    "settles pending calls",
     Effect.gen(function* () {
       const server = yield* serve(legacy(isCall))
       const scope = yield* Scope.make()
@@ -109,7 +109,7 @@ describe("the older transport", () => {
   )
 
   live(
-    "does not send messages to another server",
+    "does not send messages to another origin",
     Effect.gen(function* () {
       const server = yield* serve(
         (_, response) => void stream(response).write("event: endpoint\ndata: http://127.0.0.1:1/messages\n\n")

@@ -20,24 +20,22 @@ const askedFor = (told: Journal<Told>) =>
   told.entries().flatMap(({ event, method }) => (event === "received" && method?.endsWith("/list") ? [method] : []))
 
 layer(Connector.layer(), { excludeTestServices: true })("a server that has only some of it", (it) => {
-  it.scoped.each(["tools", "resources", "prompts"])(
-    "pain 30: %s alone are enough, and nothing else is asked for",
-    (only) =>
-      Effect.gen(function* () {
-        const { session, told } = yield* meet(raw({ capabilities: { [only]: {} }, pageSize: 100 }))
-        const lists = yield* everyList(session)
-        // what it has received is told in order
-        yield* session.probe("5 seconds")
-        yield* told.find(received("ping"))
-        assert.deepStrictEqual(askedFor(told), listMethods[only])
-        assert.strictEqual(lists.listTools.items.length > 0, only === "tools")
-        assert.strictEqual(lists.listResources.items.length > 0, only === "resources")
-        assert.strictEqual(lists.listResourceTemplates.items.length > 0, only === "resources")
-        assert.strictEqual(lists.listPrompts.items.length > 0, only === "prompts")
-      })
+  it.scoped.each(["tools", "resources", "prompts"])("%s alone are enough, and nothing else is asked for", (only) =>
+    Effect.gen(function* () {
+      const { session, told } = yield* meet(raw({ capabilities: { [only]: {} }, pageSize: 100 }))
+      const lists = yield* everyList(session)
+      // what it has received is told in order
+      yield* session.probe("5 seconds")
+      yield* told.find(received("ping"))
+      assert.deepStrictEqual(askedFor(told), listMethods[only])
+      assert.strictEqual(lists.listTools.items.length > 0, only === "tools")
+      assert.strictEqual(lists.listResources.items.length > 0, only === "resources")
+      assert.strictEqual(lists.listResourceTemplates.items.length > 0, only === "resources")
+      assert.strictEqual(lists.listPrompts.items.length > 0, only === "prompts")
+    })
   )
 
-  it.scoped("pain 30: has nothing at all and is connected", () =>
+  it.scoped("has nothing at all and is connected", () =>
     Effect.gen(function* () {
       const { session, told } = yield* meet(raw({ capabilities: {} }))
       yield* everyList(session)
@@ -48,7 +46,7 @@ layer(Connector.layer(), { excludeTestServices: true })("a server that has only 
   )
 
   it.scoped.each(["tools", "resources", "prompts"])(
-    "pain 30: a server that does not know its own list of %s has the others",
+    "a server that does not know its own list of %s has the others",
     (missing) =>
       Effect.gen(function* () {
         const capabilities = { tools: {}, resources: {}, prompts: {} }
@@ -65,7 +63,7 @@ layer(Connector.layer(), { excludeTestServices: true })("a server that has only 
       })
   )
 
-  it.scoped("pain 23: has 101 tools on pages of 50, the second of which is called nothing", () =>
+  it.scoped("has 101 tools on pages of 50, the second of which is called nothing", () =>
     Effect.gen(function* () {
       const { session, told } = yield* meet(raw({ capabilities: { tools: {} }, moreTools: 90, pageSize: 50 }))
       const { diagnostics, items } = yield* session.listTools
@@ -76,7 +74,7 @@ layer(Connector.layer(), { excludeTestServices: true })("a server that has only 
     })
   )
 
-  it.scoped("pain 23: repeats itself for ever and is not followed", () =>
+  it.scoped("repeats itself for ever and is not followed", () =>
     Effect.gen(function* () {
       const { session } = yield* meet(raw({ capabilities: { tools: {} }, cursor: "1" }))
       const { diagnostics, items } = yield* session.listTools

@@ -25,7 +25,7 @@ const mismatched = [
 layer(Connector.layer(), { excludeTestServices: true })("the revision", (it) => {
   for (const protocol of ["legacy", "2026-07-28"] as const) {
     for (const { over, start } of dual) {
-      it.scoped(`pain 61: ${protocol} is spoken over ${over} if the config says so`, () =>
+      it.scoped(`${protocol} is spoken over ${over} if the config says so`, () =>
         Effect.gen(function* () {
           const { session } = yield* meet(start, { protocol })
           assert.strictEqual(session.info.protocolVersion, wantedRevision[protocol])
@@ -37,7 +37,7 @@ layer(Connector.layer(), { excludeTestServices: true })("the revision", (it) => 
   }
 
   for (const { protocol, server, start } of mismatched) {
-    it.scoped(`pain 61: ${protocol} does not fit ${server}`, () =>
+    it.scoped(`${protocol} does not fit ${server}`, () =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(meet(start, { protocol }))
         assert.strictEqual(error._tag, "IncompatibleServer", error.message)
@@ -52,7 +52,7 @@ layer(Connector.layer(), { excludeTestServices: true })("the revision", (it) => 
     })
   )
 
-  it.scoped("pain 61: is found out over stdio with one process", () =>
+  it.scoped("is found out over stdio with one process", () =>
     Effect.gen(function* () {
       const { session, told } = yield* meet(stdio([v2Script, "stdio", "modern"]), { protocol: "auto" })
       assert.strictEqual(session.info.era, "modern")

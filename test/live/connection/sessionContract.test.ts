@@ -85,12 +85,12 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
   const { era, features, protocolVersion, transport } = subject
 
   layer(contact(subject), { excludeTestServices: true, timeout: "30 seconds" })(subject.name, (it) => {
-    it.effect("knows who it talks to, and how", () =>
+    it.effect("has the server's info, transport and revision", () =>
       Effect.gen(function* () {
         const { info } = (yield* Contact).session
         yield* Schema.validate(Session.Info)(info)
         assert.strictEqual(info.transport, transport)
-        assert.strictEqual(info.era, era, "pain 61: the era is known")
+        assert.strictEqual(info.era, era, "the era is known")
         assert.strictEqual(info.protocolVersion, protocolVersion)
         assert.strictEqual(info.serverInfo?.name, features.serverName)
         assert.includeMembers(Object.keys(info.capabilities), [...features.capabilities])
@@ -99,7 +99,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
       })
     )
 
-    it.effect("pain 23: lists the tools of all pages", () =>
+    it.effect("lists the tools of all pages", () =>
       Effect.gen(function* () {
         const { session, told } = yield* Contact
         const before = told.entries().length
@@ -114,7 +114,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
       })
     )
 
-    it.effect("pain 30: lists resources and prompts if there are some, and else asks for none", () =>
+    it.effect("lists resources and prompts, without a request if the server has none", () =>
       Effect.gen(function* () {
         const { session, told } = yield* Contact
         const resources = yield* session.listResources
@@ -141,7 +141,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { failing } = features
     if (failing !== undefined) {
-      it.effect("gives a tool's own failure as a result", () =>
+      it.effect("returns a tool's own failure as a result", () =>
         Effect.gen(function* () {
           const { session } = yield* Contact
           const result = yield* session.callTool(failing.name, failing.args)
@@ -151,7 +151,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
       )
     }
 
-    it.effect("says in a typed way that a tool is not there", () =>
+    it.effect("fails with a typed error for an unknown tool", () =>
       Effect.gen(function* () {
         const { session } = yield* Contact
         const outcome = yield* Effect.either(session.callTool("no_such_tool"))
@@ -168,7 +168,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { progress } = features
     if (progress !== undefined) {
-      it.effect("pain 12: reports progress in order and before the call returns", () =>
+      it.effect("reports progress in order and before the call returns", () =>
         Effect.gen(function* () {
           const { session, told } = yield* Contact
           const reports: Array<number> = []
@@ -190,7 +190,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { waiting } = features
     if (waiting !== undefined) {
-      it.effect("pain 18: an interrupted call is cancelled once, and the session goes on", () =>
+      it.effect("an interrupted call is cancelled once, and the session goes on", () =>
         Effect.gen(function* () {
           const { session, told } = yield* Contact
           const before = told.entries().length
@@ -251,7 +251,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { logging } = features
     if (logging !== undefined) {
-      it.effect("passes on what the server logs, once it is told from which level on", () =>
+      it.effect("streams log messages of the server, from the configured level", () =>
         Effect.gen(function* () {
           const { lines, session } = yield* Contact
           yield* session.setLogLevel("debug")
@@ -264,7 +264,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { changesTools } = features
     if (changesTools !== undefined) {
-      it.effect("tells that the list of tools has changed", () =>
+      it.effect("reports that the list of tools changed", () =>
         Effect.gen(function* () {
           const { notifications, session } = yield* Contact
           if (transport !== "stdio" || era === "modern") {
@@ -279,7 +279,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { updates } = features
     if (updates !== undefined) {
-      it.effect("tells changes of a resource for as long as somebody reads them", () =>
+      it.effect("streams changes of a resource while there is a reader", () =>
         Effect.gen(function* () {
           const { session, told } = yield* Contact
           const asks = era === "legacy" ? received("resources/subscribe") : received("subscriptions/listen")
@@ -302,13 +302,13 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
       )
     }
 
-    it.effect("pain 61: a probe is answered in both eras", () =>
+    it.effect("gets a response to a probe in both eras", () =>
       Effect.flatMap(Contact, ({ session }) => session.probe("5 seconds"))
     )
 
     const { elicits } = features
     if (elicits !== undefined) {
-      it.effect("has a person answer what the server wants to know", () =>
+      it.effect("passes elicitation requests to a handler", () =>
         Effect.gen(function* () {
           const { asked, session } = yield* Contact
           yield* callText(session, elicits)
@@ -319,7 +319,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { elicitsSlowly } = features
     if (elicitsSlowly !== undefined) {
-      it.effect("lets the clocks of a call stand still while a person is asked", () =>
+      it.effect("pauses the timeouts of a call while a person is asked", () =>
         Effect.gen(function* () {
           const { session } = yield* Contact
           const { args, name, text } = elicitsSlowly
@@ -331,7 +331,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { samples } = features
     if (samples !== undefined) {
-      it.effect("has a model answer what the server wants to know", () =>
+      it.effect("passes sampling requests to a handler", () =>
         Effect.gen(function* () {
           const { asked, session } = yield* Contact
           yield* callText(session, samples)
@@ -342,13 +342,13 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { listsRoots } = features
     if (listsRoots !== undefined) {
-      it.effect("tells the server where it may work", () =>
+      it.effect("sends the roots to the server", () =>
         Effect.flatMap(Contact, ({ session }) => callText(session, listsRoots))
       )
     }
 
     if (features.hearsOfRoots === true) {
-      it.effect("tells the server when it may work elsewhere", () =>
+      it.effect("notifies the server when the roots change", () =>
         Effect.gen(function* () {
           const { roots, told } = yield* Contact
           yield* SubscriptionRef.set(roots, [{ uri: root }, { uri: `${root}/more` }])
@@ -359,13 +359,13 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
 
     const { pings } = features
     if (pings !== undefined) {
-      it.effect("pain 31: answers a ping of the server while a call runs", () =>
+      it.effect("responds to a ping of the server during a call", () =>
         Effect.flatMap(Contact, ({ session }) => callText(session, pings))
       )
     }
 
     if (features.tells) {
-      it.effect("pain 31: advertises what it has handlers for", () =>
+      it.effect("advertises the capabilities of its handlers", () =>
         Effect.gen(function* () {
           const { told } = yield* Contact
           yield* told.find(received(era === "legacy" ? "initialize" : "server/discover"))
@@ -374,7 +374,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
       )
     }
 
-    it.effect("pain 31: advertises nothing without handlers; closed, it leaves nothing behind", () =>
+    it.effect("advertises nothing without handlers, and leaves nothing behind when closed", () =>
       Effect.gen(function* () {
         const { input, told: shared } = yield* Contact
         const told = transport === "stdio" ? makeTold() : shared
