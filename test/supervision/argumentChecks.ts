@@ -18,6 +18,18 @@ export const issuesIfUsable = (schema: JsonSchema, args: Args) => {
   return issues.length === 0 ? undefined : issues
 }
 
+/**
+ * The issues of a check that a busy machine may abort, which then has none: it is tried again with an equivalent schema,
+ * because a schema whose checks were aborted twice is not checked any more.
+ */
+export const issuesDespiteLoad = (schema: JsonSchema, args: Args) => {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const issues = issuesIfUsable({ ...schema, description: `attempt ${attempt}` }, args)
+    if (issues !== undefined) return issues
+  }
+  return []
+}
+
 export const reasonOf = (schema: JsonSchema): string => {
   const check = ArgumentCheck.forSchema(schema)
   return check._tag === "Unusable" ? check.reason : assert.fail("the schema is usable")

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { JsonSchema } from "../../src/domain/catalog/Protocol.js"
 import * as IssueText from "../../src/supervision/calls/ArgumentCheck/issueText.js"
-import { type Args, issuesOf, issuesIfUsable, of } from "./argumentChecks.js"
+import { cpuMillis } from "../support/cpuTime.js"
+import { type Args, issuesDespiteLoad, issuesIfUsable, issuesOf, of } from "./argumentChecks.js"
 
 describe("an issue", () => {
   it.each<[unknown, unknown, string, string]>([
@@ -98,7 +99,7 @@ describe("an issue", () => {
 
   it("is one of at most 20", () => {
     assert.strictEqual(
-      issuesOf(of({ items: { type: "string" } }), { a: Array.from({ length: 1_200 }, () => 1) }).length,
+      issuesDespiteLoad(of({ items: { type: "string" } }), { a: Array.from({ length: 1_200 }, () => 1) }).length,
       20
     )
   })
@@ -118,9 +119,11 @@ describe("an issue of a schema with many or long names", () => {
     ["of 200 characters", named(1_000, (index) => "ab".repeat(100) + index), unknown(20, "ba".repeat(100))],
     ["of 5,000 characters", named(180, (index) => "ab".repeat(2_500) + index), unknown(1, "ba".repeat(2_500))]
   ])("gives no hint for names %s", (_, schema, args) => {
-    const started = performance.now()
-    const issues = issuesIfUsable(schema, args)
-    assert.isBelow(performance.now() - started, 5_000)
+    let issues: ReturnType<typeof issuesIfUsable>
+    const took = cpuMillis(() => {
+      issues = issuesIfUsable(schema, args)
+    })
+    assert.isBelow(took, 5_000)
     if (issues === undefined) return
     assert.lengthOf(issues, Math.min(20, Object.keys(args).length))
     for (const issue of issues) assert.notProperty(issue, "hint")

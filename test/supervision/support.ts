@@ -155,7 +155,7 @@ const awaitStatus = <Status extends ServerStatus["status"]>(supervisor: Shape, s
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, what: string): Effect.Effect<A, E, R> =>
   Effect.raceFirst(
     effect,
-    Effect.flatMap(TestServices.provideLive(Effect.sleep("5 seconds")), () => Effect.dieMessage(`never: ${what}`))
+    Effect.flatMap(TestServices.provideLive(Effect.sleep("30 seconds")), () => Effect.dieMessage(`never: ${what}`))
   )
 
 /** The result of a forked effect that is known to be over. */

@@ -4,7 +4,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { isTimed, passes, requiredBy } from "../support/conformanceSuite.js"
 
-const patience = 120_000
+const patience = 240_000
 
 describe("within the time that the conformance suite allows", () => {
   it.scopedLive(

@@ -98,6 +98,6 @@ describe("one day with a token endpoint that fails most of the time", () => {
       assert.isAbove(served, outages)
       assert.isDefined(as.check(kept(stateDir)[0]?.tokens?.accessToken))
     }),
-    60_000
+    180_000
   )
 })

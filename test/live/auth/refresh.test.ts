@@ -76,7 +76,7 @@ describe("an expired token", () => {
       assert.notStrictEqual(after?.refreshToken, before?.refreshToken)
       assert.isDefined(as.check(after?.accessToken))
     }),
-    90_000
+    180_000
   )
 })
 

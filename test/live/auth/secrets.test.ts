@@ -105,6 +105,6 @@ describe("secrets of logins", () => {
         .map((file) => readFileSync(join(file.parentPath, file.name), "utf8"))
       for (const secret of secrets) assert.isFalse(others.some((text) => text.includes(secret)))
     }),
-    120_000
+    180_000
   )
 })

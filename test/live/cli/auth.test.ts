@@ -71,7 +71,7 @@ describe("auth", () => {
       assert.strictEqual(JSON.parse((yield* run("list", "--json")).stdout).it.status, "connected")
       assert.strictEqual((yield* run("stop")).code, 0)
     }),
-    60_000
+    180_000
   )
 })
 
@@ -108,7 +108,7 @@ describe("a server on the internet", () => {
       yield* run("list")
       assert.strictEqual(internal.received[0]?.url, "/latest/meta-data/iam?x=1")
     }),
-    60_000
+    180_000
   )
 })
 
@@ -131,6 +131,6 @@ describe.runIf(hasTerminal)("auth on a terminal", () => {
       assert.strictEqual(stdout.split(url).length, 2, "the page is named once")
       assert.include(stdout, '"status": "connected"')
     }),
-    60_000
+    180_000
   )
 })

@@ -24,7 +24,7 @@ beforeAll(async () => {
     here.run(["call", "greet_greet", '{"name":"Ada"}']),
     here.run(["call", "notes_echo", '{"text":"x"}'])
   ])
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   const stopped = await here.run(["stop"])

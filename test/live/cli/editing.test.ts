@@ -154,7 +154,7 @@ describe("with --json", () => {
 
     assert.deepStrictEqual(json(await run("stop")), { stopped: started.pid })
     assert.deepStrictEqual(json(await run("stop")), { stopped: null })
-  }, 120_000)
+  }, 180_000)
 
   it("nothing but data comes on stdout, also where there is none", async () => {
     const here = await newPlace()
@@ -181,5 +181,5 @@ describe("with --json", () => {
       assert.strictEqual(ran.stdout, "", words.join(" "))
       assert.match(ran.stderr, /error: /)
     }
-  }, 120_000)
+  }, 180_000)
 })

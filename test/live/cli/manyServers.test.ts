@@ -59,7 +59,7 @@ describe("list", () => {
     )
     // an attempt that hangs does so for 30 s
     assert.isBelow(Date.now() - started, 25_000)
-  }, 60_000)
+  }, 180_000)
 })
 
 describe("a signal", () => {
@@ -74,7 +74,7 @@ describe("a signal", () => {
     const asked = Date.now()
     serving.child.kill("SIGTERM")
     await Promise.race([serving.said("stopping"), serving.ended])
-    assert.isBelow(Date.now() - asked, 4000)
+    assert.isBelow(Date.now() - asked, 15_000)
     assert.strictEqual((await serving.ended).code, 143)
-  }, 60_000)
+  }, 180_000)
 })

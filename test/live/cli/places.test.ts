@@ -147,7 +147,7 @@ describe("start", () => {
       assert.notMatch(stderr, /connecting|connected|supervises/)
     }
     assert.strictEqual(new Set(all.map(({ stdout }) => stdout)).size, 1)
-  }, 90_000)
+  }, 180_000)
 
   it("that fails prints its own reason and nothing that other runs wrote to the log", async () => {
     const here = await newPlace()
@@ -169,5 +169,5 @@ describe("start", () => {
     }
     assert.isTrue(existsSync(log))
     rmSync(log)
-  }, 60_000)
+  }, 180_000)
 })

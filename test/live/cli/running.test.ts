@@ -39,7 +39,7 @@ describe.runIf(hasTerminal)("a call that reports progress", () => {
       const events = (await here.run(["events", "--json"])).stdout.trim().split("\n")
       const settled = events.map((line) => JSON.parse(line)).find(({ type }) => type === "CallSettled")
       assert.deepInclude(settled, { server: "clock", tool: "countdown", outcome: "interrupted" })
-    }, 20_000)
+    }, 180_000)
   })
 })
 
@@ -118,5 +118,5 @@ describe("status --watch", () => {
     }
     watch.child.kill("SIGINT")
     assert.strictEqual((await watch.ended).code, 130)
-  }, 20_000)
+  }, 180_000)
 })

@@ -83,7 +83,7 @@ describe.concurrent("the user's own servers", () => {
     assert.strictEqual(again.code, 1)
     assert.include(again.stderr, "nothing of it was approved")
     ok(await here.run(["stop"], inClone))
-  }, 120_000)
+  }, 180_000)
 })
 
 const post = async ({ stateDir }: Place, path: string, body: object) => {
@@ -206,7 +206,7 @@ describe.concurrent("a switch", () => {
     ok(await here.run(["trust", "--yes"]))
     assert.include(ok(await here.run(["enable", "evil"])), "enabled evil")
     assert.include(ok(await here.run(["list"])), "connected")
-  }, 60_000)
+  }, 180_000)
 
   it.runIf(hasTerminal)("shows on a terminal what it would let run, and asks (security D4)", async () => {
     const here = await newPlace()

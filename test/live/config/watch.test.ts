@@ -53,7 +53,7 @@ const supervise = (machine: Machine, options: McpSupervisor.ConfigOptions) =>
         Stream.filter((event): event is EventOf<Type> => event.type === type && matches(event as EventOf<Type>)),
         Stream.runHead,
         Effect.map(Option.getOrThrow),
-        Effect.timeout("15 seconds")
+        Effect.timeout("50 seconds")
       )
     return { supervisor, events, awaitEvent }
   })
@@ -65,7 +65,7 @@ const following = (machine: Machine, options: ConfigFiles.Options = {}) =>
     yield* Effect.forkScoped(
       Stream.runForEach(ConfigFiles.watch({ ...machine.host, ...options }), (desired) => queue.offer(desired))
     )
-    const next = Effect.timeout(queue.take, "10 seconds")
+    const next = Effect.timeout(queue.take, "50 seconds")
     const names = Effect.map(next, ({ rejected, servers }) =>
       rejected === undefined ? Object.keys(servers ?? {}).sort() : "rejected"
     )
@@ -275,7 +275,7 @@ describe("layerConfig", () => {
           Stream.filter(({ restart, start, stop, update }) => [restart, start, stop, update].flat().length === 0),
           Stream.runHead,
           Effect.map(Option.getOrThrow),
-          Effect.timeout("15 seconds")
+          Effect.timeout("50 seconds")
         )
         assert.sameMembers([...keep], ["edited", "still", "extra", "dynamic"])
         yield* awaitSnapshot(
@@ -299,7 +299,7 @@ describe("layerConfig", () => {
           assert.includeMembers([...keep], ["still", "dynamic"])
         }
       }),
-    120_000
+    180_000
   )
 
   onMachine("a broken file leaves everything running, and says what is wrong", (machine) =>

@@ -18,7 +18,7 @@ layer(Connector.layer(), { excludeTestServices: true })("the clocks of a call", 
     it.scoped(`progress over ${server} keeps it alive, but not beyond its total`, () =>
       Effect.gen(function* () {
         const { session } = yield* meet(start)
-        const kept = session.callTool("steps", { count: 5, interval: 200 }, { idleTimeout: "600 millis" })
+        const kept = session.callTool("steps", { count: 5, interval: 500 }, { idleTimeout: "2 seconds" })
         const capped = session.callTool("steps", { count: 100, interval: 50 }, { totalTimeout: "500 millis" })
         const silent = session.callTool("wait", {}, { idleTimeout: "500 millis" })
         const [result, beyond, nothing] = yield* Effect.all([kept, Effect.flip(capped), Effect.flip(silent)], {

@@ -155,7 +155,7 @@ describe("a host that was killed", () => {
           [living.child.pid, next.child.pid].map(String).toSorted()
         )
       }),
-    60_000
+    180_000
   )
 })
 

@@ -21,7 +21,7 @@ const scenarios = [
 // each takes the better part of a core while it starts
 const turns = Effect.unsafeMakeSemaphore(2)
 
-const patience = 120_000
+const patience = 240_000
 
 describe.concurrent("the conformance suite passes", () => {
   for (const scenario of scenarios) {

@@ -174,7 +174,7 @@ describe("calls over HTTP", () => {
       const fiber = yield* Effect.fork(session.callTool("any"))
       yield* eventually(() => server.seen().includes("tools/call"))
       const [took] = yield* Effect.timed(Fiber.interrupt(fiber))
-      assert.isBelow(Duration.toMillis(took), 3000)
+      assert.isBelow(Duration.toMillis(took), 20_000)
       yield* eventually(() => server.seen().includes("notifications/cancelled"))
       const [call, cancel] = server.received.slice(-2)
       assert.strictEqual(cancel!.message.params!.requestId, call!.message.id)
@@ -199,7 +199,7 @@ describe("calls over HTTP", () => {
         assert.strictEqual(textOf(yield* session.callTool("any")), big)
       }
     }),
-    60_000
+    180_000
   )
 
   live(

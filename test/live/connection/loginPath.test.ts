@@ -33,7 +33,7 @@ const isAlive = (pid: number): boolean => {
 }
 
 const eventually = <A>(read: () => A, until: (value: A) => boolean) =>
-  Effect.sync(read).pipe(Effect.delay("10 millis"), Effect.repeat({ until }), Effect.timeout("10 seconds"))
+  Effect.sync(read).pipe(Effect.delay("10 millis"), Effect.repeat({ until }), Effect.timeout("30 seconds"))
 
 /** The processes that the shell writes down, once there are so many. */
 const pidsIn = (file: string, count: number) =>
@@ -79,7 +79,7 @@ describe("loginPath", () => {
     Effect.gen(function* () {
       const { directory } = yield* shellOf()
       writeFileSync(join(directory, ".bash_profile"), 'echo hello\nexport PATH="/with space/bin:$PATH"\n')
-      const path = yield* ask("/bin/bash", { env: { HOME: directory, PATH: "/usr/bin:/bin" }, timeout: "20 seconds" })
+      const path = yield* ask("/bin/bash", { env: { HOME: directory, PATH: "/usr/bin:/bin" }, timeout: "50 seconds" })
       assert.match(Option.getOrThrow(path), /^\/with space\/bin:.*\/bin/)
     })
   )
@@ -89,7 +89,7 @@ describe("loginPath", () => {
       const { pids, shell } = yield* shellOf(self, child, "trap '' TERM INT HUP", "sleep 1000")
       const [took, path] = yield* Effect.timed(ask(shell, { timeout: "2 seconds" }))
       assert.deepStrictEqual(path, Option.none())
-      assert.isBelow(Duration.toMillis(took), 10_000)
+      assert.isBelow(Duration.toMillis(took), 30_000)
       yield* assertGone(pids, 2)
     })
   )
@@ -97,9 +97,9 @@ describe("loginPath", () => {
   it.scopedLive("uses the output of a shell that hangs after it, and leaves no process", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(self, child, 'eval "$2"', "sleep 1000")
-      const [took, path] = yield* Effect.timed(ask(shell, { timeout: "20 seconds" }))
+      const [took, path] = yield* Effect.timed(ask(shell, { timeout: "50 seconds" }))
       assert.isTrue(Option.isSome(path))
-      assert.isBelow(Duration.toMillis(took), 10_000)
+      assert.isBelow(Duration.toMillis(took), 30_000)
       yield* assertGone(pids, 2)
     })
   )
@@ -115,7 +115,7 @@ describe("loginPath", () => {
   it.scopedLive("leaves no process when it is interrupted", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(self, child, "sleep 1000")
-      const fiber = yield* Effect.fork(ask(shell, { timeout: "20 seconds" }))
+      const fiber = yield* Effect.fork(ask(shell, { timeout: "50 seconds" }))
       yield* pidsIn(pids, 2)
       yield* Fiber.interrupt(fiber)
       yield* assertGone(pids, 2)
@@ -125,9 +125,9 @@ describe("loginPath", () => {
   it.scopedLive("ends a shell with endless output", () =>
     Effect.gen(function* () {
       const { pids, shell } = yield* shellOf(self, "yes & echo $! >> pids", "wait")
-      const [took, path] = yield* Effect.timed(ask(shell, { timeout: "20 seconds" }))
+      const [took, path] = yield* Effect.timed(ask(shell, { timeout: "50 seconds" }))
       assert.deepStrictEqual(path, Option.none())
-      assert.isBelow(Duration.toMillis(took), 10_000)
+      assert.isBelow(Duration.toMillis(took), 30_000)
       yield* assertGone(pids, 2)
     })
   )
@@ -135,7 +135,7 @@ describe("loginPath", () => {
   it.scopedLive("gives the shell no input", () =>
     Effect.gen(function* () {
       const { shell } = yield* shellOf("read -r answer", "cat", 'eval "$2"')
-      assert.isTrue(Option.isSome(yield* ask(shell, { timeout: "20 seconds" })))
+      assert.isTrue(Option.isSome(yield* ask(shell, { timeout: "50 seconds" })))
     })
   )
 

@@ -11,9 +11,9 @@ import { eventually, textOf } from "../support/session.js"
 import { type Conversation, converse, makeTold } from "../support/contractServers/conversation.js"
 
 /** How long a call may be without a sign of life while a slow person is asked, and how long that person takes. */
-const idle = "400 millis"
-const total = "500 millis"
-const thinking = "700 millis"
+const idle = "1000 millis"
+const total = "1100 millis"
+const thinking = "1400 millis"
 
 /** People and a model that answer at once, but for the one question that takes time. */
 const makeHandlers = (
@@ -84,7 +84,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
   if (subject.skip === true) continue
   const { era, features, protocolVersion, transport } = subject
 
-  layer(contact(subject), { excludeTestServices: true, timeout: "30 seconds" })(subject.name, (it) => {
+  layer(contact(subject), { excludeTestServices: true, timeout: "3 minutes" })(subject.name, (it) => {
     it.effect("has the server's info, transport and revision", () =>
       Effect.gen(function* () {
         const { info } = (yield* Contact).session

@@ -181,7 +181,7 @@ describe("a message that is too long over HTTP", () => {
         assert.strictEqual(textOf(yield* session.callTool("any")), "called", name)
       }
     }),
-    60_000
+    180_000
   )
 })
 
@@ -232,7 +232,7 @@ describe("the leftovers", () => {
       assert.deepStrictEqual([...sessions], [])
       yield* eventually(() => sockets() <= before + 8)
     }),
-    60_000
+    180_000
   )
 
   const stubborn = (mark: string) => local(mark, "ignore-eof", "ignore-term")

@@ -105,7 +105,7 @@ describe("a server that dies", () => {
       process.kill(session.info.pid!, "SIGKILL")
       const [took, error] = yield* Effect.timed(Fiber.join(pending))
       assert.strictEqual(lostWithProcess(error).signal, "SIGKILL")
-      assert.isBelow(Duration.toMillis(took), 1000)
+      assert.isBelow(Duration.toMillis(took), 15_000)
       assert.strictEqual(textOf(yield* Fiber.join(elsewhere)), "done")
     })
   )
@@ -196,7 +196,7 @@ describe("a server that misbehaves", () => {
       assert.match(error.stderr!, /y+\nfatal: out of luck$/)
       assert.isBelow(error.stderr!.length, 20_000)
     }),
-    60_000
+    180_000
   )
 
   live(
@@ -214,7 +214,7 @@ describe("a server that misbehaves", () => {
       const error = assertTag(yield* Effect.flip(session.callTool("endless")), "OutcomeUnknown")
       assert.include(assertTag(error.cause, "ConnectionClosed").detail, "bytes")
     }),
-    60_000
+    180_000
   )
 
   live(
@@ -270,7 +270,7 @@ describe("a server that misbehaves", () => {
       const last = yield* Effect.fork(session.callTool("echo", { value }))
       yield* Effect.yieldNow()
       const [took] = yield* Effect.timed(Fiber.interrupt(last))
-      assert.isBelow(Duration.toMillis(took), 3000)
+      assert.isBelow(Duration.toMillis(took), 15_000)
       process.kill(session.info.pid!, "SIGKILL")
       const exits = yield* Effect.forEach(calls, Fiber.join)
       const tags = exits.map((exit) =>
@@ -403,6 +403,6 @@ describe("many attempts", () => {
       yield* eventually(() => open() <= before.open)
       assert.strictEqual(process.listenerCount("exit"), before.listeners)
     }),
-    60_000
+    180_000
   )
 })

@@ -142,6 +142,6 @@ describe("the library, the API and the command line", () => {
         }
         assert.includeMembers([...seen], ["connected", "connecting", "failed", "disabled"])
       }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger))),
-    120_000
+    180_000
   )
 })

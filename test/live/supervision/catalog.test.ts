@@ -71,7 +71,7 @@ const toolsWhen = (supervisor: Supervisor, count: number) =>
     Stream.filter(({ tools }) => tools.length === count),
     Stream.runHead,
     Effect.map((catalog) => Option.getOrThrow(catalog).tools.map(({ name }) => name)),
-    Effect.timeout("10 seconds")
+    Effect.timeout("50 seconds")
   )
 
 describe.concurrent("the list of tools", () => {

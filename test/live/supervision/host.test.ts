@@ -43,7 +43,7 @@ const start = (stateDir: string, task: Task): Effect.Effect<Host, never, Scope.S
         Effect.orDie
       ),
       exit: Effect.promise(() => exited).pipe(
-        Effect.timeoutFail({ duration: "15 seconds", onTimeout: () => "the host does not end" }),
+        Effect.timeoutFail({ duration: "50 seconds", onTimeout: () => "the host does not end" }),
         Effect.orDie
       )
     }

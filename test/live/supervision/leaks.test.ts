@@ -91,6 +91,6 @@ describe("1,000 connections", () => {
       yield* eventually(() => openFiles() <= before.files + pooled && handles() <= before.handles + pooled)
       assert.strictEqual(listeners(), before.listeners)
     }),
-    120_000
+    180_000
   )
 })

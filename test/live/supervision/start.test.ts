@@ -44,7 +44,7 @@ describe("many servers", () => {
         }
       })
       // a bound that must hold with 50 servers, not a measurement
-      assert.isBelow(Date.now() - started, 3000)
+      assert.isBelow(Date.now() - started, 15_000)
       assert.isTrue((yield* supervisor.servers).every(({ status }) => status.status === "connecting"))
       const settled = yield* supervisor.awaitSettled({ servers: names })
       assert.isTrue(settled.every(({ status }) => status.status === "connected"))
@@ -60,7 +60,7 @@ describe("many servers", () => {
       assert.strictEqual((yield* supervisor.server("never")).status.status, "connecting")
       const [took, snapshots] = yield* Effect.timed(supervisor.awaitSettled({ timeout: 50 }))
       assert.lengthOf(snapshots, 50)
-      assert.isBelow(Duration.toMillis(took), 4000)
+      assert.isBelow(Duration.toMillis(took), 15_000)
     })
   )
 
@@ -130,7 +130,7 @@ describe.concurrent("one broken server beside others", () => {
       const { pid } = yield* awaitSnapshot(supervisor, "healthy", ({ pid }) => pid !== undefined)
       const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
       assert.deepStrictEqual([...processesWith(mark), ...groupOf(pid!)], [])
-      assert.isBelow(Duration.toMillis(took), 6000)
+      assert.isBelow(Duration.toMillis(took), 12_000)
       assert.strictEqual((yield* Effect.flip(supervisor.callTool("healthy_echo")))._tag, "SupervisorClosed")
     })
   )
@@ -166,7 +166,7 @@ describe.concurrent("one broken server beside others", () => {
       assert.lengthOf(processesWith(mark), 4)
       const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
       assert.deepStrictEqual(processesWith(mark), [])
-      assert.isBelow(Duration.toMillis(took), 6000)
+      assert.isBelow(Duration.toMillis(took), 12_000)
     })
   )
 })

@@ -145,14 +145,14 @@ export const place = async (): Promise<Place> => {
 /** Places for the tests of one file. After the last of them, nothing runs there any more, and nothing is left. */
 export const places = (): (() => Promise<Place>) => {
   const made: Array<Place> = []
-  beforeAll(async () => void (await bin()), 60_000)
+  beforeAll(async () => void (await bin()))
   afterAll(async () => {
     const inUse = made.filter(({ stateDir }) => existsSync(join(stateDir, "daemon.json")))
     const stops = await Promise.all(inUse.map((each) => each.run(["stop"])))
     await Promise.all(made.map((each) => each.end()))
     for (const each of made) each.remove()
     for (const { code, stderr } of stops) assert.strictEqual(code, 0, stderr)
-  }, 60_000)
+  })
   return async () => {
     const here = await place()
     made.push(here)

@@ -62,10 +62,10 @@ export const groupOf = (leader: number): ReadonlyArray<number> =>
       }
     })
 
-/** Waits until something holds that has no event of its own, for at most 30 seconds. */
+/** Waits until something holds that has no event of its own, for at most 50 seconds. */
 export const eventually = (holds: () => boolean): Effect.Effect<void> =>
   Effect.sync(holds).pipe(
     Effect.repeat({ until: (done) => done, schedule: Schedule.spaced("10 millis") }),
-    Effect.timeoutFail({ duration: "30 seconds", onTimeout: () => "it never came to hold" }),
+    Effect.timeoutFail({ duration: "50 seconds", onTimeout: () => "it never came to hold" }),
     Effect.orDie
   ) as Effect.Effect<void>

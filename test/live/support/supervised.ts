@@ -41,7 +41,7 @@ export const superviseSettled = (
 ) => Effect.tap(supervise({ ...options, servers }), (supervisor) => supervisor.awaitSettled())
 
 /** A test in real time, in a scope of its own. */
-export const live = (name: string, test: Effect.Effect<unknown, unknown, Scope.Scope>, timeout = 120_000) =>
+export const live = (name: string, test: Effect.Effect<unknown, unknown, Scope.Scope>, timeout = 300_000) =>
   it.live(name, () => Effect.scoped(test), timeout)
 
 // --- servers --------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ export const awaitSnapshot = (
     Stream.runHead,
     Effect.flatMap(Option.match({ onNone: () => Effect.dieMessage("it ended"), onSome: Effect.succeed })),
     Effect.timeoutFailCause({
-      duration: "15 seconds",
+      duration: "50 seconds",
       onTimeout: () => new Error(`${server} never came to it`) as never
     }),
     Effect.orDie

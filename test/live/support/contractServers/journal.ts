@@ -30,7 +30,7 @@ export const makeJournal = <A>(name: string): Journal<A> => {
         return Effect.sync(() => waiting.delete(look))
       }).pipe(
         Effect.timeoutFail({
-          duration: "10 seconds",
+          duration: "50 seconds",
           onTimeout: () => new Error(`not in ${name}, which has ${JSON.stringify(entries)}`)
         }),
         Effect.orDie
