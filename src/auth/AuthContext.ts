@@ -1,5 +1,5 @@
 /**
- * The services and state that all parts of auth share, and the mapping of OAuth failures to errors.
+ * Holds the services and the state that all logins of one supervisor share.
  */
 import type { FetchLike } from "@modelcontextprotocol/client"
 import * as Context from "effect/Context"
@@ -12,19 +12,17 @@ import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
 import { withinBudget } from "../system/budget.js"
 import * as HttpClient from "../connection/http/HttpClient.js"
-import { AuthError, AuthRequired, type ConnectionError, RegistrationRequired } from "../domain/Errors.js"
-import { defined } from "../domain/internal/defined.js"
+import type { ConnectionError } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
 import * as ServerConfig from "../domain/server/ServerConfig.js"
-import type { ClientInfo, Credential } from "./tokens/Credential.js"
-import { type Key, loadAll, type Service as Store, type StoreFailed } from "./tokens/credentialStorePort.js"
+import type { Credential } from "./tokens/Credential.js"
+import { type Key, loadAll, type Service as Store } from "./tokens/credentialStorePort.js"
 import type { Inspect } from "./oauth/endpoints.js"
 import * as LoginStates from "./login/LoginStates.js"
 import type * as LoginState from "./login/LoginState.js"
-import type { OAuthFailure } from "./oauth/OAuthFailure.js"
 import * as OAuthFetch from "./oauth/oauthFetch.js"
 import { policyOf, type LoginTarget } from "./login/LoginTarget.js"
-import * as UnsavedTokens from "./tokens/unsavedTokens.js"
+import * as TokenWriter from "./tokens/tokenWriter.js"
 
 /** The kinds of published login events. */
 export type AuthEventKind = "login_started" | "login_finished" | "login_failed" | "refreshed" | "logged_out"
@@ -45,9 +43,10 @@ export interface AuthContext extends Options {
   readonly fetchFor: (target: LoginTarget) => Effect.Effect<FetchLike, ConnectionError>
   /** Checks addresses that this process does not request itself, such as a page for the browser. */
   readonly inspectFor: (target: LoginTarget) => Effect.Effect<Inspect, ConnectionError>
-  readonly memoryOf: (key: Key) => LoginState.LoginState
+  /** Returns the login state of a server. */
+  readonly loginState: (key: Key) => LoginState.LoginState
   /** Returns the login state of a server and keeps it while the scope is open. */
-  readonly useMemory: (key: Key) => Effect.Effect<LoginState.LoginState, never, Scope.Scope>
+  readonly useLoginState: (key: Key) => Effect.Effect<LoginState.LoginState, never, Scope.Scope>
   /** Drops the login state of a server. */
   readonly forget: (server: string) => void
   /** Forks an effect that continues if its caller is interrupted: a requested token must not get lost. */
@@ -58,7 +57,7 @@ export interface AuthContext extends Options {
    */
   readonly forkIn: (scope: Scope.Scope) => <A, E>(effect: Effect.Effect<A, E>) => void
   /** Called with the stored credential each time it may have changed. Must not throw. */
-  readonly seen: Set<(key: Key, credential: Credential | undefined) => void>
+  readonly storeListeners: Set<(key: Key, credential: Credential | undefined) => void>
   /** Adopts changes that other processes make to the store, from now on. */
   readonly watch: Effect.Effect<void>
   /** The scope of the context. */
@@ -66,7 +65,7 @@ export interface AuthContext extends Options {
 }
 
 /** Shutdown waits this long for running token requests, and then this long for their interruption. */
-const lastBudget = "3 seconds"
+const requestBudget = "3 seconds"
 const interruptBudget = "1 second"
 
 /** Shutdown tries this long to store tokens that could not be stored before. */
@@ -92,13 +91,13 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
     const saveAll = Effect.suspend(() =>
       Effect.forEach(
         loginStates.all().filter(({ loginState }) => loginState.unsaved !== undefined),
-        ({ key, loginState }) => Effect.ignore(store.exclusively(key)(UnsavedTokens.save(store, key, loginState))),
+        ({ key, loginState }) => Effect.ignore(store.exclusively(key)(TokenWriter.saveUnsaved(store, key, loginState))),
         { concurrency: "unbounded", discard: true }
       )
     )
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
-        yield* withinBudget(lastBudget)(Effect.suspend(() => Fiber.awaitAll([...running])))
+        yield* withinBudget(requestBudget)(Effect.suspend(() => Fiber.awaitAll([...running])))
         yield* withinBudget(interruptBudget)(Effect.suspend(() => Fiber.interruptAll([...running])))
         // The fibers that would retry have ended.
         yield* withinBudget(saveBudget)(saveAll)
@@ -106,38 +105,30 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
     )
     const userAgent = `${options.clientInfo.name}/${options.clientInfo.version}`.replace(/[^\x21-\x7e]/g, "_")
     const guarded = (target: LoginTarget) => pool.guarded(target.server, target.config.caFile, policyOf(target))
-    const seen: AuthContext["seen"] = new Set()
+    const storeListeners: AuthContext["storeListeners"] = new Set()
     let watching = false
 
     /** Reads the store again: another process may have changed it. */
-    const lookAgain: Effect.Effect<void> = Effect.suspend(() => {
-      const known = loginStates
-        .all()
-        .map(({ key, loginState }) => ({ key, loginState: loginState, before: tokenOf(loginState) }))
-      return Effect.flatMap(
-        loadAll(
-          store,
-          known.map(({ key }) => key)
-        ),
-        (found) => {
-          let isOutdated = false
-          for (const [index, { before, key, loginState }] of known.entries()) {
-            const credential = found[index]
-            // The store could not be read.
-            if (credential === "unknown") continue
-            // The loaded credential may be older than the current one.
-            if (tokenOf(loginState) !== before) {
-              isOutdated = true
-              continue
-            }
-            for (const tell of seen) tell(key, credential)
-            if (!loginState.found(credential)) continue
-            const revoked = before !== undefined && credential?.tokens === undefined
-            options.onChange(key.server, revoked)
-          }
-          return isOutdated ? lookAgain : Effect.void
+    const reload: Effect.Effect<void> = Effect.gen(function* () {
+      const entries = loginStates.all().map((entry) => ({ ...entry, before: tokenOf(entry.loginState) }))
+      const keys = entries.map(({ key }) => key)
+      const credentials = yield* loadAll(store, keys)
+      let isOutdated = false
+      for (const [index, { before, key, loginState }] of entries.entries()) {
+        const credential = credentials[index]
+        // The store could not be read.
+        if (credential === "unknown") continue
+        // The loaded credential may be older than the current one.
+        if (tokenOf(loginState) !== before) {
+          isOutdated = true
+          continue
         }
-      )
+        for (const listener of storeListeners) listener(key, credential)
+        if (!loginState.adoptStored(credential)) continue
+        const revoked = before !== undefined && credential?.tokens === undefined
+        options.onChange(key.server, revoked)
+      }
+      if (isOutdated) yield* reload
     })
 
     return {
@@ -145,10 +136,10 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
       oauth: yield* Effect.cached(Effect.promise(() => import("./oauth/sdkOAuth.js"))),
       fetchFor: (target) => Effect.map(guarded(target), (client) => OAuthFetch.make(client, userAgent)),
       inspectFor: (target) => Effect.map(guarded(target), ({ inspect }) => inspect),
-      memoryOf: loginStates.of,
-      useMemory: loginStates.use,
+      loginState: loginStates.get,
+      useLoginState: loginStates.use,
       forget: loginStates.forget,
-      seen,
+      storeListeners,
       fork: (effect) => {
         const fiber = runFork(effect)
         running.add(fiber)
@@ -159,7 +150,7 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
       watch: Effect.sync(() => {
         if (watching) return
         watching = true
-        forkIn(scope)(Stream.runForEach(store.changes, () => lookAgain))
+        forkIn(scope)(Stream.runForEach(store.changes, () => reload))
       }),
       scope
     }
@@ -167,66 +158,11 @@ export const make = (options: Options): Effect.Effect<AuthContext, never, Scope.
 
 const tokenOf = (loginState: LoginState.LoginState): string | undefined => loginState.credential()?.tokens?.accessToken
 
-// --- in the words of everybody else -----------------------------------------------------------------------------------
-
 /**
  * Removes the secrets of a server and of its login from a text. Call it before an attempt: the server may be removed in
  * the meantime, and asking for its login state afterwards would create it again.
  */
 export const scrubFor = (context: AuthContext, target: LoginTarget): ((text: string) => string) => {
-  const loginState = context.memoryOf(target)
+  const loginState = context.loginState(target)
   return (text) => Secrets.scrub(Secrets.union(ServerConfig.secrets(target.config), loginState.secrets()))(text)
 }
-
-export const required = (
-  server: string,
-  reason: string,
-  options?: { readonly scope?: string | undefined; readonly login?: boolean | undefined }
-): AuthRequired =>
-  new AuthRequired({ server, reason, login: options?.login ?? true, ...defined({ scope: options?.scope }) })
-
-/** The error of a connection attempt for an OAuth failure. */
-export const connectionError = (
-  server: string,
-  failure: OAuthFailure,
-  client?: Pick<ClientInfo, "registered"> | undefined
-): ConnectionError => {
-  const { detail, kind, reason } = failure
-  switch (kind) {
-    case "unavailable":
-    case "refused":
-      return new AuthError({ server, reason, detail })
-    case "grant":
-      return required(server, "the login is no longer valid")
-    case "client":
-      return client?.registered === true
-        ? required(server, "the authorization server has forgotten us, and needs a new login")
-        : new RegistrationRequired({ server, detail })
-    case "registration":
-      return new RegistrationRequired({ server, detail })
-    case "absent":
-      return required(server, detail, { login: false })
-  }
-}
-
-/** The error of a login for a connection error. */
-export const loginError = (error: ConnectionError): AuthError => {
-  const server = error.server ?? ""
-  switch (error._tag) {
-    case "AuthError":
-      return error
-    case "RegistrationRequired":
-      return new AuthError({ server, reason: "registration_required", detail: `${error.detail}; ${error.hint}` })
-    case "AuthRequired":
-      return new AuthError({
-        server,
-        reason: error.login ? "refused" : "no_login",
-        detail: `${error.reason}; ${error.hint}`
-      })
-    default:
-      return new AuthError({ server, reason: "unavailable", detail: error.message })
-  }
-}
-
-export const storeError = (server: string, { detail, isTemporary }: StoreFailed): AuthError =>
-  new AuthError({ server, reason: isTemporary ? "unavailable" : "store", detail })

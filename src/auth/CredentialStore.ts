@@ -8,7 +8,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { CredentialStore, makeMemory } from "./tokens/credentialStorePort.js"
 
-export { type ClientInfo, type Credential, type Discovery, type Pending, type Tokens } from "./tokens/Credential.js"
+export {
+  type ClientInfo,
+  type Credential,
+  type Discovery,
+  type PendingLogin,
+  type Tokens
+} from "./tokens/Credential.js"
 export { layerFile } from "./tokens/FileCredentialStore.js"
 export { CredentialStore, type Key, type Service, StoreFailed } from "./tokens/credentialStorePort.js"
 

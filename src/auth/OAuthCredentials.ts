@@ -9,34 +9,37 @@ import type { Credentials, Refusal } from "../connection/Credentials.js"
 import { parseChallenge } from "../connection/http/httpFailure.js"
 import type { ConnectionError } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
-import * as OAuthClients from "./oauth/oauthClients.js"
-import { connectionError, type AuthContext, required, storeError } from "./AuthContext.js"
-import { keepFresh, renew } from "./tokens/Renewal.js"
+import type { AuthContext } from "./AuthContext.js"
+import { authRequired, isUnavailable, storeError } from "./authErrors.js"
+import { keepFresh } from "./tokens/keepFresh.js"
+import { renew } from "./tokens/Renewal.js"
 import * as OAuthScopes from "./oauth/oauthScopes.js"
-import { isRenewable, isSameSettings, type LoginTarget, tokensOf } from "./login/LoginTarget.js"
+import { isSameSettings, type LoginTarget, tokensOf } from "./login/LoginTarget.js"
+import { planLogin } from "./login/planLogin.js"
 
 /** A token that expires within this many milliseconds is not sent. */
-const margin = 2000
+const expiryMargin = 2000
 
 /** How often a login for more scopes is requested before the server's demand is reported as unsatisfiable. */
 const maxStepUps = 2
 
 /** The time limit of a discovery. */
-const lookBudget = "10 seconds"
+const discoveryBudget = "10 seconds"
 
 export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<Credentials, never, Scope.Scope> =>
-  Effect.zipWith(Effect.scope, context.useMemory(target), (scope, loginState) => {
+  Effect.zipWith(Effect.scope, context.useLoginState(target), (scope, loginState) => {
     const { server } = target
+    const { usesLoginPage } = target.grant
     const tokens = () => tokensOf(target, loginState.credential())
 
-    const look: Effect.Effect<void, ConnectionError> = Effect.mapBoth(context.store.load(target), {
-      onSuccess: (found) => void loginState.found(Option.getOrUndefined(found)),
+    const loadStored: Effect.Effect<void, ConnectionError> = Effect.mapBoth(context.store.load(target), {
+      onSuccess: (stored) => void loginState.adoptStored(Option.getOrUndefined(stored)),
       onFailure: (error) => storeError(server, error)
     })
 
     const prepare: Effect.Effect<void, ConnectionError> = Effect.gen(function* () {
       // A server that needs no login must not fail because of the store.
-      yield* Effect.catchAll(look, ({ message }) =>
+      yield* Effect.catchAll(loadStored, ({ message }) =>
         Effect.logWarning("mcp.auth.store_unusable").pipe(
           Effect.annotateLogs({ "mcp.server": server, reason: message })
         )
@@ -45,18 +48,19 @@ export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<C
       context.forkIn(scope)(keepFresh(context, target))
       const now = yield* Clock.currentTimeMillis
       const current = tokens()
-      const isOver = current?.expiresAt !== undefined && current.expiresAt - margin <= now
-      const isMissing = current === undefined && target.settings.grant === "client_credentials"
-      if (isMissing || (isOver && isRenewable(target, current))) yield* renew(context, target, current?.accessToken)
+      const isExpired = current?.expiresAt !== undefined && current.expiresAt - expiryMargin <= now
+      const isMissing = current === undefined && !usesLoginPage
+      if (isMissing || (isExpired && target.grant.isRenewable(current)))
+        yield* renew(context, target, current?.accessToken)
     })
 
-    const tooLittle = (scope: string | undefined): ConnectionError => {
+    const insufficientScope = (scope: string | undefined): ConnectionError => {
       const granted = tokens()?.scope
       const { stepUps } = loginState
-      loginState.wanted = scope ?? ""
-      return !OAuthScopes.covers(stepUps.asked, scope) || stepUps.count < maxStepUps
-        ? required(server, "the login does not allow this", { scope })
-        : required(server, "the server refuses although the login was widened, again and again", {
+      loginState.missingScope = scope ?? ""
+      return !OAuthScopes.covers(stepUps.requested, scope) || stepUps.count < maxStepUps
+        ? authRequired(server, "the login does not allow this", { scope })
+        : authRequired(server, "the server rejects the request, although repeated logins have granted more scopes", {
             scope: OAuthScopes.union(granted, scope),
             login: false
           })
@@ -68,66 +72,51 @@ export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<C
       const oauth = yield* context.oauth
       const fetch = yield* context.fetchFor(target)
       const { serverUrl, settings } = target
-      const discovery = yield* oauth.discover(fetch, { serverUrl, settings, ...loginState.wish })
+      const discovery = yield* oauth.discover(fetch, { serverUrl, settings, ...loginState.challenge })
       return issuer !== undefined && discovery.resourceMetadata !== undefined && discovery.issuer !== issuer
     }).pipe(
-      Effect.timeoutTo({ duration: lookBudget, onTimeout: () => false, onSuccess: (moved) => moved }),
+      Effect.timeoutTo({ duration: discoveryBudget, onTimeout: () => false, onSuccess: (moved) => moved }),
       Effect.orElseSucceed(() => false)
     )
 
     /** Fails with the kind of login that the server needs. Only metadata is requested. */
-    const whatIsWanted: Effect.Effect<never, ConnectionError> = Effect.gen(function* () {
-      const { scope } = loginState.wish ?? {}
-      const wanted = required(server, "the server asks for a login", { scope })
-      const { verdict } = loginState
-      if (verdict !== undefined && isSameSettings(verdict.of, target.settings)) return yield* Effect.fail(verdict.error)
-      const oauth = yield* context.oauth
-      const fetch = yield* context.fetchFor(target)
-      const { serverUrl, settings } = target
-      const discovery = yield* Effect.mapError(
-        oauth.discover(fetch, { serverUrl, settings, ...loginState.wish }),
-        // A discovery that is unavailable now is repeated by the login.
-        (failure) => (failure.kind === "unavailable" ? wanted : connectionError(server, failure))
-      )
-      if (!OAuthClients.isPossible(target, oauth, discovery)) {
-        return yield* Effect.fail(OAuthClients.registrationRequired(target, discovery))
+    const requireLogin: Effect.Effect<never, ConnectionError> = Effect.gen(function* () {
+      const { blocked, challenge } = loginState
+      const required = authRequired(server, "the server requires a login", { scope: challenge?.scope })
+      if (blocked !== undefined && isSameSettings(blocked.settings, target.settings)) {
+        return yield* Effect.fail(blocked.error)
       }
-      const inspect = yield* context.inspectFor(target)
-      const registers = OAuthClients.given(target, oauth, discovery) === undefined
-      yield* Effect.mapError(oauth.checkLogin(discovery, { settings, registers, inspect }), (failure) =>
-        connectionError(server, failure)
+      yield* planLogin(context, target, { challenge }).pipe(
+        // The login repeats a discovery that is unavailable now.
+        Effect.catchIf(isUnavailable, () => Effect.void),
+        Effect.timeoutOption(discoveryBudget)
       )
-      return yield* Effect.fail(wanted)
-    }).pipe(
-      Effect.timeoutFail({
-        duration: lookBudget,
-        onTimeout: () => required(server, "the server asks for a login", { scope: loginState.wish?.scope })
-      })
-    )
+      return yield* Effect.fail(required)
+    })
 
     const unauthorized = ({ retries, sent }: Refusal): Effect.Effect<void, ConnectionError> =>
       Effect.gen(function* () {
-        const refused = /^Bearer (.+)$/i.exec(sent.authorization ?? "")?.[1]
-        const isNew = () => tokens() !== undefined && tokens()?.accessToken !== refused
+        const rejected = /^Bearer (.+)$/i.exec(sent.authorization ?? "")?.[1]
+        const isNew = () => tokens() !== undefined && tokens()?.accessToken !== rejected
         if (isNew() && retries < Infinity) return
-        yield* look
+        yield* loadStored
         if (isNew() && retries < Infinity) return
-        if (refused === undefined) {
-          if (target.settings.grant === "client_credentials") return yield* renew(context, target, undefined)
-          return yield* whatIsWanted
+        if (rejected === undefined) {
+          if (!usesLoginPage) return yield* renew(context, target, undefined)
+          return yield* requireLogin
         }
         const { expiresAt } = tokens() ?? {}
-        const isSurprising = expiresAt === undefined || expiresAt > (yield* Clock.currentTimeMillis)
+        const isUnexpired = expiresAt === undefined || expiresAt > (yield* Clock.currentTimeMillis)
         // The server would reject another new token, too.
-        if (retries === Infinity || (retries > 0 && loginState.fresh === refused && isSurprising)) {
-          return yield* required(server, "the server does not accept the login it was given", {
-            scope: loginState.wish?.scope
+        if (retries === Infinity || (retries > 0 && loginState.latestToken === rejected && isUnexpired)) {
+          return yield* authRequired(server, "the server does not accept the login", {
+            scope: loginState.challenge?.scope
           })
         }
-        if (isSurprising && target.settings.grant === "authorization_code" && (yield* hasMoved)) {
-          return yield* required(server, "the server has gone over to another authorization server")
+        if (isUnexpired && usesLoginPage && (yield* hasMoved)) {
+          return yield* authRequired(server, "the server now uses another authorization server")
         }
-        yield* renew(context, target, refused)
+        yield* renew(context, target, rejected)
       })
 
     return {
@@ -139,13 +128,13 @@ export const make = (context: AuthContext, target: LoginTarget): Effect.Effect<C
       secrets: loginState.secrets,
       refused: (refusal) =>
         Effect.suspend(() => {
-          const shown = Secrets.make(Object.values(refusal.sent).flatMap((text) => [text, text.replace(/^\w+ /, "")]))
+          const sent = Secrets.make(Object.values(refusal.sent).flatMap((text) => [text, text.replace(/^\w+ /, "")]))
           const scope = OAuthScopes.askedFor(
             parseChallenge(refusal.challenge).scope,
-            Secrets.union(loginState.secrets(), shown)
+            Secrets.union(loginState.secrets(), sent)
           )
-          if (refusal.status === 403) return Effect.fail(tooLittle(scope))
-          loginState.wish = { scope, resourceMetadataUrl: resourceMetadataIn(refusal.challenge) }
+          if (refusal.status === 403) return Effect.fail(insufficientScope(scope))
+          loginState.challenge = { scope, resourceMetadataUrl: resourceMetadataIn(refusal.challenge) }
           return unauthorized(refusal)
         })
     }

@@ -8,7 +8,7 @@ import type { Credentials, Refusal } from "../connection/Credentials.js"
 import { parseChallenge } from "../connection/http/httpFailure.js"
 import type { ConnectionError } from "../domain/Errors.js"
 import * as Secrets from "../domain/Secrets.js"
-import { required } from "./AuthContext.js"
+import { authRequired } from "./authErrors.js"
 import * as OAuthScopes from "./oauth/oauthScopes.js"
 
 export type Headers = Readonly<Record<string, Redacted.Redacted<string>>>
@@ -77,9 +77,9 @@ export const make = (server: string, ask: AskForHeaders): ProvidedHeaders => {
           const isLost = refusal.status === 401
           // The login may be valid, and one of the provided headers expired.
           if (!isOurs()) return isLost ? replace(refusal, others!.refused(refusal)) : others!.refused(refusal)
-          if (isLost) return replace(refusal, Effect.fail(required(server, unknown, noLogin)))
+          if (isLost) return replace(refusal, Effect.fail(authRequired(server, notAccepted, noLogin)))
           const scope = OAuthScopes.askedFor(parseChallenge(refusal.challenge).scope, secretsIn(Object.values(shown)))
-          return Effect.fail(required(server, tooLittle, { ...noLogin, scope }))
+          return Effect.fail(authRequired(server, insufficient, { ...noLogin, scope }))
         }
       }
     }
@@ -91,5 +91,5 @@ const secretsIn = (values: ReadonlyArray<string>) =>
   Secrets.make(values.flatMap((value) => [value, value.replace(/^\w+ /, "")]))
 
 const noLogin = { login: false }
-const tooLittle = "the credentials it was given do not allow this"
-const unknown = "the server does not accept the credentials it was given"
+const insufficient = "the provided credentials do not allow this"
+const notAccepted = "the server does not accept the provided credentials"

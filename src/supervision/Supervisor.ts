@@ -13,7 +13,6 @@ import * as Auth from "../auth/Auth.js"
 import { McpAuth } from "../auth/McpAuth.js"
 import { Connector } from "../connection/Connector.js"
 import * as Errors from "../domain/Errors.js"
-import * as Lifecycle from "../domain/server/Lifecycle.js"
 import * as ServerStatus from "../domain/server/ServerStatus.js"
 import * as Actors from "./servers/Actors.js"
 import * as Calls from "./calls/Calls.js"
@@ -26,6 +25,7 @@ import * as ServerLogins from "./servers/serverLogins.js"
 import { McpSupervisor, type Options, type Shape } from "./model.js"
 import * as Reconciler from "./servers/Reconciler.js"
 import * as ServerRegistry from "./servers/ServerRegistry.js"
+import { settledStatus } from "./servers/settledStatus.js"
 import type { ServerActor } from "./actor/ServerActor.js"
 import * as Subscriptions from "./calls/subscriptions.js"
 import { traced } from "./calls/trace.js"
@@ -101,13 +101,7 @@ const make = <R>(
       Effect.gen(function* () {
         const actor = yield* find(name)
         yield* actor.tell({ event })
-        return yield* Effect.mapError(
-          actor.until((state) => {
-            const status = Lifecycle.status(state)
-            return ServerStatus.isSettled(status) ? status : undefined
-          }),
-          () => registry.notFound(name)
-        )
+        return yield* settledStatus(registry, actor)
       })
 
     const awaitOutcomes: Shape["awaitOutcomes"] = ({ servers, timeout } = {}) =>
@@ -190,7 +184,7 @@ const make = <R>(
       awaitSettled: (options) => traced("McpSupervisor.awaitSettled", {}, () => awaitSettled(options)),
       logs: (name) => Stream.unwrap(Effect.map(find(name), (actor) => actor.logs.from(() => 1)))
     }
-    return Context.make(McpSupervisor, shape).pipe(Context.add(McpAuth, ServerLogins.make(auth, registry, find)))
+    return Context.make(McpSupervisor, shape).pipe(Context.add(McpAuth, ServerLogins.make(auth.logins, registry, find)))
   })
 
 /** Returns an empty list if the working directory was deleted. */

@@ -8,17 +8,17 @@ import * as OAuthCredentials from "../../src/auth/OAuthCredentials.js"
 import { loginTargetOf } from "../../src/auth/login/LoginTarget.js"
 import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 
-const subjectAt = (server: string, url: string) => {
+const targetAt = (server: string, url: string) => {
   const config = Option.getOrThrow(Either.getOrThrow(ServerConfig.decode(server, { url })).config)
   return loginTargetOf(server, config as ServerConfig.Remote)!
 }
 
-const subject = subjectAt("it", "https://host.example/mcp")
+const target = targetAt("it", "https://host.example/mcp")
 
-const engineOver = (store: Service, onChange: (server: string, revoked: boolean) => void = () => {}) =>
+const contextOver = (store: Service, onChange: (server: string, revoked: boolean) => void = () => {}) =>
   AuthContext.make({ store, clientInfo: { name: "test", version: "1" }, onEvent: () => {}, onChange })
 
-/** What a fiber knows of whoever started it. */
+/** What a fiber has inherited from its caller. */
 const origin = Effect.gen(function* () {
   const span = yield* Effect.option(Effect.currentParentSpan)
   return { span: Option.isSome(span), annotations: HashMap.size(yield* FiberRef.get(FiberRef.currentLogAnnotations)) }
@@ -29,19 +29,19 @@ const fromNowhere = { span: false, annotations: 0 }
 const inACall = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   effect.pipe(Effect.withSpan("call"), Effect.annotateLogs("call", "this"))
 
-describe("what all logins share", () => {
-  it.scoped("waits at its end for what is under way, and then interrupts it", () =>
+describe("the auth context", () => {
+  it.scoped("waits for requests in progress at shutdown, and then interrupts them", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const engine = yield* Scope.extend(engineOver(makeMemory()), scope)
+      const context = yield* Scope.extend(contextOver(makeMemory()), scope)
       let kept = false
-      const quick = engine.fork(
+      const quick = context.fork(
         Effect.delay(
           Effect.sync(() => void (kept = true)),
           "2 seconds"
         )
       )
-      const stuck = engine.fork(Effect.never)
+      const stuck = context.fork(Effect.never)
       const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
       yield* TestClock.adjust("2900 millis")
       assert.isTrue(kept)
@@ -53,25 +53,25 @@ describe("what all logins share", () => {
     })
   )
 
-  it.scoped("does not wait for what cannot be interrupted", () =>
+  it.scoped("does not wait for requests that cannot be interrupted", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const engine = yield* Scope.extend(engineOver(makeMemory()), scope)
-      engine.fork(Effect.uninterruptible(Effect.never))
+      const context = yield* Scope.extend(contextOver(makeMemory()), scope)
+      context.fork(Effect.uninterruptible(Effect.never))
       const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
       yield* TestClock.adjust("4 seconds")
       yield* Fiber.join(closing)
     })
   )
 
-  it.scoped("ends also where it was begun by somebody who cannot be interrupted", () =>
+  it.scoped("shuts down if it was created in an uninterruptible region", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const store = { ...makeMemory(), changes: Stream.never }
-      const engine = yield* Effect.uninterruptible(Scope.extend(engineOver(store), scope))
-      yield* engine.watch
-      engine.forkIn(scope)(Effect.never)
-      const forked = engine.fork(Effect.never)
+      const context = yield* Effect.uninterruptible(Scope.extend(contextOver(store), scope))
+      yield* context.watch
+      context.forkIn(scope)(Effect.never)
+      const forked = context.fork(Effect.never)
       const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
       yield* TestClock.adjust("3 seconds")
       assert.isTrue(Option.isSome(yield* Fiber.poll(closing)))
@@ -79,13 +79,13 @@ describe("what all logins share", () => {
     })
   )
 
-  it.scoped("starts nothing in a scope that is closed", () =>
+  it.scoped("starts nothing in a closed scope", () =>
     Effect.gen(function* () {
-      const engine = yield* engineOver(makeMemory())
+      const context = yield* contextOver(makeMemory())
       const scope = yield* Scope.make()
       yield* Scope.close(scope, Exit.void)
       let isOver = false
-      engine.forkIn(scope)(
+      context.forkIn(scope)(
         Effect.delay(
           Effect.sync(() => void (isOver = true)),
           "1 second"
@@ -96,64 +96,64 @@ describe("what all logins share", () => {
     })
   )
 
-  it.scoped("watches the store as nobody's child", () =>
+  it.scoped("watches the store without the span of its caller", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
       const changes = Stream.fromEffect(Effect.map(origin, (each) => void seen.push(each)))
-      const engine = yield* engineOver({ ...makeMemory(), changes })
-      yield* inACall(engine.watch)
+      const context = yield* contextOver({ ...makeMemory(), changes })
+      yield* inACall(context.watch)
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(seen, [fromNowhere])
     })
   )
 
-  it.scoped("keeps tokens fresh as nobody's child", () =>
+  it.scoped("renews tokens without the span of its caller", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
-      const engine = yield* engineOver(makeMemory())
-      const memory = engine.memoryOf(subject)
-      const changed = Effect.zipRight(
+      const context = yield* contextOver(makeMemory())
+      const state = context.loginState(target)
+      const tokenChanged = Effect.zipRight(
         Effect.map(origin, (each) => void seen.push(each)),
         Effect.never
       )
-      const memoryOf = () => ({ ...memory, changed })
-      const credentials = yield* OAuthCredentials.make({ ...engine, memoryOf }, subject)
+      const loginState = () => ({ ...state, tokenChanged })
+      const credentials = yield* OAuthCredentials.make({ ...context, loginState }, target)
       yield* inACall(credentials.prepare)
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(seen, [fromNowhere])
     })
   )
 
-  it.scoped("forgets a server that is removed", () =>
+  it.scoped("forgets a removed server", () =>
     Effect.gen(function* () {
-      const engine = yield* engineOver(makeMemory())
-      const logins = yield* Logins.make(engine, undefined)
-      const before = engine.memoryOf(subject)
-      const another = engine.memoryOf(subjectAt("another", "https://host.example/mcp"))
+      const context = yield* contextOver(makeMemory())
+      const logins = yield* Logins.make(context, undefined)
+      const before = context.loginState(target)
+      const another = context.loginState(targetAt("another", "https://host.example/mcp"))
       yield* logins.abandon("it")
-      assert.notStrictEqual(engine.memoryOf(subject), before)
-      assert.strictEqual(engine.memoryOf(subjectAt("another", "https://host.example/mcp")), another)
+      assert.notStrictEqual(context.loginState(target), before)
+      assert.strictEqual(context.loginState(targetAt("another", "https://host.example/mcp")), another)
     })
   )
 
-  it.scoped("hides what it knew of a server that was removed meanwhile, and does not remember it again", () =>
+  it.scoped("hides the secrets of a server that was removed in the meantime, without creating a state for it", () =>
     Effect.gen(function* () {
-      const inner = yield* engineOver(makeMemory())
+      const inner = yield* contextOver(makeMemory())
       let asked = 0
-      const memoryOf = (key: Key) => {
+      const loginState = (key: Key) => {
         asked += 1
-        return inner.memoryOf(key)
+        return inner.loginState(key)
       }
-      const scrub = AuthContext.scrubFor({ ...inner, memoryOf }, subject)
-      const { server, serverUrl } = subject
-      inner.memoryOf(subject).adopt({ server, serverUrl, tokens: { accessToken: "a-very-secret-token" } })
+      const scrub = AuthContext.scrubFor({ ...inner, loginState }, target)
+      const { server, serverUrl } = target
+      inner.loginState(target).adopt({ server, serverUrl, tokens: { accessToken: "a-very-secret-token" } })
       inner.forget("it")
       assert.notInclude(scrub("refused: a-very-secret-token"), "a-very-secret-token")
       assert.strictEqual(asked, 1)
     })
   )
 
-  it.scoped("looks at the store once for all servers", () =>
+  it.scoped("reads the store once for all servers", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       const looks: Array<number> = []
@@ -168,36 +168,36 @@ describe("what all logins share", () => {
           Effect.forEach(keys, store.load)
         )
       const told: Array<string> = []
-      const engine = yield* engineOver({ ...store, load, loadAll }, (server) => told.push(server))
-      const subjects = ["a", "b", "c"].map((server) => subjectAt(server, "https://host.example/mcp"))
-      for (const each of subjects) engine.memoryOf(each)
-      yield* engine.watch
+      const context = yield* contextOver({ ...store, load, loadAll }, (server) => told.push(server))
+      const targets = ["a", "b", "c"].map((server) => targetAt(server, "https://host.example/mcp"))
+      for (const each of targets) context.loginState(each)
+      yield* context.watch
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(looks, [3])
-      const { server, serverUrl } = subjects[1]!
-      yield* store.save(subjects[1]!, Option.some({ server, serverUrl, tokens: { accessToken: "token" } }))
+      const { server, serverUrl } = targets[1]!
+      yield* store.save(targets[1]!, Option.some({ server, serverUrl, tokens: { accessToken: "token" } }))
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(looks, [3, 3])
       assert.deepStrictEqual(told, ["b"])
     })
   )
 
-  it.scoped("goes on with the others where one cannot be looked at", () =>
+  it.scoped("reads the other logins if one cannot be read", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       const load = (key: Key): Effect.Effect<Option.Option<Credential>, StoreFailed> =>
         key.server === "a" ? Effect.fail(new StoreFailed({ detail: "no", isTemporary: true })) : store.load(key)
       const told: Array<string> = []
-      const engine = yield* engineOver({ ...store, load }, (server) => told.push(server))
-      const [a, b] = ["a", "b"].map((server) => subjectAt(server, "https://host.example/mcp"))
+      const context = yield* contextOver({ ...store, load }, (server) => told.push(server))
+      const [a, b] = ["a", "b"].map((server) => targetAt(server, "https://host.example/mcp"))
       const { server, serverUrl } = b!
-      engine.memoryOf(a!).adopt({ ...a!, tokens: { accessToken: "kept" } })
-      engine.memoryOf(b!)
+      context.loginState(a!).adopt({ ...a!, tokens: { accessToken: "kept" } })
+      context.loginState(b!)
       yield* store.save(b!, Option.some({ server, serverUrl, tokens: { accessToken: "token" } }))
-      yield* engine.watch
+      yield* context.watch
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(told, ["b"])
-      assert.strictEqual(engine.memoryOf(a!).credential()?.tokens?.accessToken, "kept")
+      assert.strictEqual(context.loginState(a!).credential()?.tokens?.accessToken, "kept")
     })
   )
 })

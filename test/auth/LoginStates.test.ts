@@ -6,63 +6,63 @@ const key = { server: "it", serverUrl: "https://host.example/mcp" }
 const elsewhere = { ...key, serverUrl: "https://other.example/mcp" }
 const other = { ...key, server: "other" }
 
-const names = (memories: LoginStates.LoginStates) =>
-  memories
+const names = (states: LoginStates.LoginStates) =>
+  states
     .all()
     .map(({ key }) => `${key.server} ${key.serverUrl}`)
     .sort()
 
-describe("what a process knows of logins", () => {
-  it("is one memory for each name and address", () => {
-    const memories = LoginStates.make()
-    assert.strictEqual(memories.of(key), memories.of({ ...key }))
-    assert.notStrictEqual(memories.of(key), memories.of(elsewhere))
-    assert.notStrictEqual(memories.of(key), memories.of(other))
+describe("login states", () => {
+  it("are separate for each server name and URL", () => {
+    const states = LoginStates.make()
+    assert.strictEqual(states.get(key), states.get({ ...key }))
+    assert.notStrictEqual(states.get(key), states.get(elsewhere))
+    assert.notStrictEqual(states.get(key), states.get(other))
   })
 
-  it("goes with its server", () => {
-    const memories = LoginStates.make()
-    memories.of(key)
-    memories.of(other)
-    memories.forget("it")
-    assert.deepStrictEqual(names(memories), ["other https://host.example/mcp"])
+  it("are dropped with their server", () => {
+    const states = LoginStates.make()
+    states.get(key)
+    states.get(other)
+    states.forget("it")
+    assert.deepStrictEqual(names(states), ["other https://host.example/mcp"])
   })
 
-  it.effect("stays as long as somebody uses it, and for whoever comes back", () =>
+  it.effect("stay while they are in use, or used again", () =>
     Effect.gen(function* () {
-      const memories = LoginStates.make()
+      const states = LoginStates.make()
       const scope = yield* Scope.make()
-      const memory = yield* Scope.extend(memories.use(key), scope)
-      memories.forget("it")
-      assert.strictEqual(memories.of(key), memory)
+      const loginState = yield* Scope.extend(states.use(key), scope)
+      states.forget("it")
+      assert.strictEqual(states.get(key), loginState)
       const again = yield* Scope.make()
-      assert.strictEqual(yield* Scope.extend(memories.use(key), again), memory)
+      assert.strictEqual(yield* Scope.extend(states.use(key), again), loginState)
       yield* Scope.close(scope, Exit.void)
       yield* Scope.close(again, Exit.void)
-      // its server is there, even if nothing is connected now
-      assert.strictEqual(memories.of(key), memory)
-      memories.forget("it")
-      assert.deepStrictEqual(names(memories), [])
+      // The server exists, although it is not connected.
+      assert.strictEqual(states.get(key), loginState)
+      states.forget("it")
+      assert.deepStrictEqual(names(states), [])
     })
   )
 
-  it("stays while it has what is nowhere else", () => {
-    const memories = LoginStates.make()
-    const memory = memories.of(key)
-    memory.unsaved = { tokens: { accessToken: "token" }, instead: undefined }
-    memories.forget("it")
-    assert.strictEqual(memories.of(key), memory)
-    memory.unsaved = undefined
-    assert.deepStrictEqual(names(memories), [])
+  it("stay while they contain unsaved tokens", () => {
+    const states = LoginStates.make()
+    const loginState = states.get(key)
+    loginState.unsaved = { tokens: { accessToken: "token" }, stored: undefined }
+    states.forget("it")
+    assert.strictEqual(states.get(key), loginState)
+    loginState.unsaved = undefined
+    assert.deepStrictEqual(names(states), [])
   })
 
-  it.effect("goes when its server is used at another address", () =>
+  it.effect("are dropped when their server is used at another URL", () =>
     Effect.gen(function* () {
-      const memories = LoginStates.make()
-      memories.of(key)
-      memories.of(other)
-      yield* Effect.scoped(memories.use(elsewhere))
-      assert.deepStrictEqual(names(memories), ["it https://other.example/mcp", "other https://host.example/mcp"])
+      const states = LoginStates.make()
+      states.get(key)
+      states.get(other)
+      yield* Effect.scoped(states.use(elsewhere))
+      assert.deepStrictEqual(names(states), ["it https://other.example/mcp", "other https://host.example/mcp"])
     })
   )
 })

@@ -6,21 +6,21 @@ import * as Logins from "../../src/auth/login/Logins.js"
 import { loginTargetOf } from "../../src/auth/login/LoginTarget.js"
 import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 
-const subject = (() => {
-  // nobody listens here: others bring what people come back with
+const target = (() => {
+  // Not on this machine: callbacks arrive by `finish`.
   const oauth = { clientId: "c", redirectUri: "https://app.example/callback" }
   const { config } = Either.getOrThrow(ServerConfig.decode("it", { url: "https://host.example/mcp", oauth }))
   return loginTargetOf("it", Option.getOrThrow(config) as ServerConfig.Remote)!
 })()
 
 interface Setup {
-  /** Comes before the authorization server is known. */
+  /** Runs before the authorization server is known. */
   readonly discovery?: Effect.Effect<void> | undefined
   readonly onEvent?: ((what: AuthContext.AuthEventKind) => void) | undefined
   readonly openUrl?: ((url: string) => Effect.Effect<void>) | undefined
 }
 
-/** Logins at an authorization server that gives everybody a token. */
+/** Logins at an authorization server that issues a token for every code. */
 const world = ({ discovery = Effect.void, onEvent = () => {}, openUrl = () => Effect.void }: Setup = {}) =>
   Effect.gen(function* () {
     const store = makeMemory()
@@ -36,32 +36,34 @@ const world = ({ discovery = Effect.void, onEvent = () => {}, openUrl = () => Ef
     }
     const issuer = "https://as.example"
     const oauth = {
-      ask: () => Effect.succeed({}),
+      requestChallenge: () => Effect.succeed({}),
       discover: () => Effect.as(discovery, { issuer, authorizationServerUrl: issuer }),
       begin: (_: unknown, { state }: { readonly state: string }) =>
         Effect.succeed({ authorizationUrl: `${issuer}/?state=${state}`, codeVerifier: "v" }),
       register: () => Effect.never,
+      supportsMetadataUrl: () => false,
+      supportsRegistration: () => true,
       checkLogin: () => Effect.void,
       checkIssuer: () => Effect.void,
       exchange: () => Effect.succeed({ accessToken: "token" })
     }
     const own = yield* Scope.make()
     yield* Effect.addFinalizer(() => Scope.close(own, Exit.void))
-    const engine: AuthContext.AuthContext = {
+    const context: AuthContext.AuthContext = {
       ...(yield* Scope.extend(AuthContext.make(options), own)),
       oauth: Effect.succeed(oauth as never),
       fetchFor: () => Effect.void as never
     }
-    const logins = yield* Scope.extend(Logins.make(engine, openUrl), own)
-    return { close: Scope.close(own, Exit.void), engine, events, logins, store }
+    const logins = yield* Scope.extend(Logins.make(context, openUrl), own)
+    return { close: Scope.close(own, Exit.void), context, events, logins, store }
   })
 
 const settle = Effect.asVoid(Effect.repeatN(TestClock.adjust(0), 3))
 
-/** Why it failed, if it is over. */
+/** Why a fiber has failed, if it has ended. */
 const reasonOf = <A>(fiber: Fiber.RuntimeFiber<A, { readonly reason: string }>) =>
   Effect.map(Fiber.poll(fiber), (over) => {
-    if (Option.isNone(over)) return "it is not over"
+    if (Option.isNone(over)) return "running"
     return Exit.match(over.value, {
       onSuccess: () => "success",
       onFailure: (cause) => (cause._tag === "Fail" ? cause.error.reason : cause._tag)
@@ -69,11 +71,11 @@ const reasonOf = <A>(fiber: Fiber.RuntimeFiber<A, { readonly reason: string }>) 
   })
 
 describe("a login", () => {
-  it.scoped("that is being begun when everything ends fails then", () =>
+  it.scoped("fails at shutdown while it starts", () =>
     Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
       const { close, events, logins } = yield* world({ discovery: Deferred.await(gate) })
-      const login = yield* Effect.fork(logins.login(subject))
+      const login = yield* Effect.fork(logins.login(target))
       yield* settle
       yield* close
       yield* Deferred.succeed(gate, undefined)
@@ -83,19 +85,19 @@ describe("a login", () => {
     })
   )
 
-  it.scoped("that is begun after the end fails at once", () =>
+  it.scoped("fails at once after shutdown", () =>
     Effect.gen(function* () {
       const { close, logins } = yield* world({ discovery: Effect.never })
       yield* close
-      const login = yield* Effect.fork(logins.login(subject))
-      const start = yield* Effect.fork(logins.start(subject))
+      const login = yield* Effect.fork(logins.login(target))
+      const start = yield* Effect.fork(logins.start(target))
       yield* settle
       assert.strictEqual(yield* reasonOf(login), "closed")
       assert.strictEqual(yield* reasonOf(start), "closed")
     })
   )
 
-  it.scoped("is over when the only one who waits for it is interrupted as it begins", () =>
+  it.scoped("ends if its only caller is interrupted while it starts", () =>
     Effect.gen(function* () {
       const opened: Array<string> = []
       const interrupted = yield* Deferred.make<void>()
@@ -108,36 +110,36 @@ describe("a login", () => {
         },
         openUrl: (url) => Effect.sync(() => void opened.push(url))
       })
-      waiting = yield* Effect.fork(logins.login(subject))
+      waiting = yield* Effect.fork(logins.login(target))
       const first = waiting
       yield* Deferred.await(interrupted)
       assert.isTrue(Exit.isInterrupted(yield* Fiber.await(first)))
       yield* settle
       assert.deepStrictEqual(opened, [])
-      const before = Option.getOrThrow(yield* store.load(subject)).login?.oauthState
+      const before = Option.getOrThrow(yield* store.load(target)).login?.oauthState
       assert.isDefined(before)
-      assert.notStrictEqual((yield* logins.start(subject)).state, before)
+      assert.notStrictEqual((yield* logins.start(target)).state, before)
     })
   )
 
-  it.scoped("can be given up while another one has its turn", () =>
+  it.scoped("can be interrupted while another one starts", () =>
     Effect.gen(function* () {
       const { logins } = yield* world({ discovery: Effect.never })
-      const first = yield* Effect.fork(logins.login(subject))
+      const first = yield* Effect.fork(logins.login(target))
       yield* settle
-      const second = yield* Effect.fork(logins.login(subject))
+      const second = yield* Effect.fork(logins.login(target))
       yield* settle
       assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(second)))
       assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(first)))
     })
   )
 
-  it.scoped("that nobody comes back from is over although the store is busy", () =>
+  it.scoped("without a callback ends although the store is locked", () =>
     Effect.gen(function* () {
       const { events, logins, store } = yield* world()
-      const login = yield* Effect.fork(logins.login(subject))
+      const login = yield* Effect.fork(logins.login(target))
       yield* settle
-      const busy = yield* Effect.fork(store.exclusively(subject)(Effect.never))
+      const busy = yield* Effect.fork(store.exclusively(target)(Effect.never))
       yield* TestClock.adjust("5 minutes")
       yield* TestClock.adjust("3 seconds")
       assert.strictEqual(yield* reasonOf(login), "timeout")
@@ -146,15 +148,15 @@ describe("a login", () => {
     })
   )
 
-  it.scoped("that somebody comes back from at the last moment succeeds", () =>
+  it.scoped("with a callback at the last moment succeeds", () =>
     Effect.gen(function* () {
       const { events, logins, store } = yield* world()
-      const login = yield* Effect.fork(logins.login(subject))
+      const login = yield* Effect.fork(logins.login(target))
       yield* settle
-      const { state } = yield* logins.start(subject)
-      const busy = yield* Effect.fork(store.exclusively(subject)(Effect.never))
+      const { state } = yield* logins.start(target)
+      const busy = yield* Effect.fork(store.exclusively(target)(Effect.never))
       yield* TestClock.adjust("5 minutes")
-      const finish = yield* Effect.fork(logins.finish(subject, `?code=c&state=${state}`))
+      const finish = yield* Effect.fork(logins.finish(target, `?code=c&state=${state}`))
       yield* settle
       yield* Fiber.interrupt(busy)
       yield* settle
@@ -164,7 +166,7 @@ describe("a login", () => {
     })
   )
 
-  it.scoped("shows its page as nobody's child", () =>
+  it.scoped("opens its page without the span of its caller", () =>
     Effect.gen(function* () {
       const seen: Array<unknown> = []
       const openUrl = () =>
@@ -174,7 +176,7 @@ describe("a login", () => {
           seen.push({ span: Option.isSome(span), annotations: HashMap.size(annotations) })
         })
       const { logins } = yield* world({ openUrl })
-      const call = logins.login(subject).pipe(Effect.withSpan("call"), Effect.annotateLogs("call", "this"))
+      const call = logins.login(target).pipe(Effect.withSpan("call"), Effect.annotateLogs("call", "this"))
       yield* Effect.fork(call)
       yield* settle
       assert.deepStrictEqual(seen, [{ span: false, annotations: 0 }])

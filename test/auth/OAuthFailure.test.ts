@@ -6,7 +6,7 @@ import { classify, ofCode } from "../../src/auth/oauth/OAuthFailure.js"
 const rejected = (status: number) =>
   new RegistrationRejectedError({ status, body: "canary", submittedMetadata: { redirect_uris: [] } })
 
-describe("what an authorization server throws at us", () => {
+describe("a failure of an authorization server", () => {
   const table: ReadonlyArray<readonly [string, unknown, string, string]> = [
     ["invalid_grant", new OAuthError("invalid_grant", "canary"), "grant", "invalid_grant"],
     ["invalid_client", new OAuthError("invalid_client", "canary"), "client", "invalid_client"],
@@ -29,7 +29,7 @@ describe("what an authorization server throws at us", () => {
       "registration_required"
     ],
     ["no PKCE", new Error("Incompatible auth server: does not support code"), "refused", "incompatible_server"],
-    ["metadata that cannot be had", new Error("HTTP 500 trying to load OAuth metadata"), "unavailable", "unavailable"],
+    ["unavailable metadata", new Error("HTTP 500 trying to load OAuth metadata"), "unavailable", "unavailable"],
     ["the network", new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }), "unavailable", "unavailable"],
     ["no JSON", new SyntaxError("Unexpected token canary"), "unavailable", "unavailable"],
     ["no error at all", "canary", "unavailable", "unavailable"]
@@ -44,14 +44,14 @@ describe("what an authorization server throws at us", () => {
     })
   }
 
-  it("is understood whatever it is, and only what is a verdict is one", () =>
+  it("is classified for any value, and permanent only for known codes", () =>
     fc.assert(
       fc.property(fc.anything(), (thrown) => {
         assert.strictEqual(classify(thrown).kind, "unavailable")
       })
     ))
 
-  it("a code never brings its own words along", () =>
+  it("never repeats the text of a code", () =>
     fc.assert(
       fc.property(fc.string(), (code) => {
         assert.match(ofCode(code).reason, /^[a-z][a-z0-9_]*$/)

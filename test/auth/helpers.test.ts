@@ -5,15 +5,15 @@ import * as CredentialStore from "../../src/auth/CredentialStore.js"
 import { makeMemory } from "../../src/auth/tokens/credentialStorePort.js"
 import * as LoginState from "../../src/auth/login/LoginState.js"
 import { callbackPage } from "../../src/auth/login/callbackPage.js"
-import { isRenewable, isSameTarget, loginTargetOf, tokensOf } from "../../src/auth/login/LoginTarget.js"
+import { isSameTarget, loginTargetOf, tokensOf } from "../../src/auth/login/LoginTarget.js"
 import * as Secrets from "../../src/domain/Secrets.js"
 import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 
 const remote = (entry: Record<string, unknown>) =>
   Option.getOrThrow(Either.getOrThrow(ServerConfig.decode("it", entry as never)).config) as ServerConfig.Remote
 
-describe("the last page", () => {
-  it("holds no markup but its own", () =>
+describe("the result page of a login", () => {
+  it("escapes its title and text", () =>
     fc.assert(
       fc.property(fc.string(), fc.string(), (title, text) => {
         const made = callbackPage(title, text)
@@ -23,8 +23,8 @@ describe("the last page", () => {
     ))
 })
 
-describe("a machine nobody sits before", () => {
-  it("is one without a display, or reached from elsewhere", () => {
+describe("a headless machine", () => {
+  it("has no display, or is used over SSH or in CI", () => {
     assert.isTrue(isHeadless({}, "linux"))
     assert.isFalse(isHeadless({ DISPLAY: ":0" }, "linux"))
     assert.isFalse(isHeadless({ WAYLAND_DISPLAY: "w" }, "linux"))
@@ -35,8 +35,8 @@ describe("a machine nobody sits before", () => {
   })
 })
 
-describe("whoever has to find a browser himself", () => {
-  it("pain 40: gets the address, and what really finishes the login", () => {
+describe("the instructions without a browser", () => {
+  it("contain the URL and how to complete the login", () => {
     const text = instructions("https://as.example/authorize?state=x")
     assert.include(text, "https://as.example/authorize?state=x")
     assert.include(text, "McpAuth.finishLogin")
@@ -44,15 +44,15 @@ describe("whoever has to find a browser himself", () => {
   })
 })
 
-describe("whom a login is for", () => {
-  it("pain 43: is known by one address, however it is spelt", () => {
+describe("a login target", () => {
+  it("has one URL for all spellings of an address", () => {
     const of = (url: string) => loginTargetOf("it", remote({ url }))?.serverUrl
     assert.strictEqual(of("https://HOST.example:443/mcp#part"), "https://host.example/mcp")
     assert.strictEqual(of("https://host.example"), of("https://host.example/"))
     assert.notStrictEqual(of("https://host.example/mcp"), of("https://host.example/other"))
   })
 
-  it("pain 44: is nobody where the config says itself what to send, or wants no login", () => {
+  it("does not exist if the config contains credentials or disables logins", () => {
     const url = "https://host.example/mcp"
     assert.isUndefined(loginTargetOf("it", remote({ url, oauth: false })))
     assert.isUndefined(loginTargetOf("it", remote({ url, headers: { AUTHORIZATION: "x" } })))
@@ -60,7 +60,7 @@ describe("whom a login is for", () => {
     assert.isDefined(loginTargetOf("it", remote({ url, headers: { "x-other": "x" } })))
   })
 
-  it("pain 35: is the same when the same config is read again", () => {
+  it("is equal for equal configs", () => {
     const entry = { url: "https://host.example/mcp", oauth: { clientId: "c", clientSecret: "secret" } }
     const of = (more: Record<string, unknown> = {}) => loginTargetOf("it", remote({ ...entry, ...more }))!
     assert.isTrue(isSameTarget(of(), of()))
@@ -70,56 +70,57 @@ describe("whom a login is for", () => {
     assert.isFalse(isSameTarget(of(), of({ caFile: "/ca.pem" })))
   })
 
-  it("has no use for the tokens of another client", () => {
+  it("ignores tokens of another client", () => {
     const tokens = { accessToken: "a", refreshToken: "r" }
     const credential = { server: "it", serverUrl: "x", tokens, clientInfo: { clientId: "one", registered: false } }
     const of = (oauth: Record<string, unknown>) => loginTargetOf("it", remote({ url: "https://host.example", oauth }))!
     assert.strictEqual(tokensOf(of({}), credential), tokens)
     assert.strictEqual(tokensOf(of({ clientId: "one" }), credential), tokens)
     assert.isUndefined(tokensOf(of({ clientId: "two" }), credential))
-    assert.isTrue(isRenewable(of({}), tokens))
-    assert.isFalse(isRenewable(of({}), { ...tokens, refused: true }))
-    assert.isFalse(isRenewable(of({}), { accessToken: "a" }))
-    assert.isTrue(isRenewable(of({ grant: "client_credentials", clientId: "m" }), undefined))
+    assert.isTrue(of({}).grant.isRenewable(tokens))
+    assert.isFalse(of({}).grant.isRenewable({ ...tokens, refused: true }))
+    assert.isFalse(of({}).grant.isRenewable({ accessToken: "a" }))
+    assert.isTrue(of({ grant: "client_credentials", clientId: "m" }).grant.isRenewable(undefined))
   })
 })
 
-describe("what a process knows of a login", () => {
+describe("a login state", () => {
   const login = { server: "it", serverUrl: "x", tokens: { accessToken: "first-token" } }
 
-  it("hides the token it uses, and gives the same object while nothing changes", () => {
-    const memory = LoginState.make()
-    assert.isTrue(memory.adopt(login))
-    const secrets = memory.secrets()
+  it("hides its token, and returns the same secrets while nothing changes", () => {
+    const loginState = LoginState.make()
+    assert.isTrue(loginState.adopt(login))
+    const secrets = loginState.secrets()
     assert.strictEqual(Secrets.scrub(secrets)("Bearer first-token"), "Bearer [redacted]")
-    assert.isFalse(memory.adopt({ ...login, issuer: "another" }))
-    assert.strictEqual(memory.secrets(), secrets)
-    assert.isTrue(memory.adopt({ ...login, tokens: { accessToken: "second-token" } }))
-    assert.strictEqual(Secrets.scrub(memory.secrets())("Bearer second-token"), "Bearer [redacted]")
-    assert.isTrue(memory.adopt(undefined))
+    assert.isFalse(loginState.adopt({ ...login, issuer: "another" }))
+    assert.strictEqual(loginState.secrets(), secrets)
+    assert.isTrue(loginState.adopt({ ...login, tokens: { accessToken: "second-token" } }))
+    assert.strictEqual(Secrets.scrub(loginState.secrets())("Bearer second-token"), "Bearer [redacted]")
+    assert.isTrue(loginState.adopt(undefined))
   })
 
-  it("hides whatever is replaced, also where the rest stays the same, and what it replaces", () => {
-    const memory = LoginState.make()
-    const scrubbed = (text: string) => Secrets.scrub(memory.secrets())(text)
+  it("hides current and replaced secrets", () => {
+    const loginState = LoginState.make()
+    const scrubbed = (text: string) => Secrets.scrub(loginState.secrets())(text)
     const tokens = { accessToken: "first-token", refreshToken: "first-refresh" }
-    memory.adopt({ ...login, tokens })
-    assert.isFalse(memory.adopt({ ...login, tokens: { ...tokens, refreshToken: "second-refresh" } }))
+    loginState.adopt({ ...login, tokens })
+    assert.isFalse(loginState.adopt({ ...login, tokens: { ...tokens, refreshToken: "second-refresh" } }))
     assert.strictEqual(scrubbed("second-refresh"), "[redacted]")
-    assert.isTrue(memory.adopt({ ...login, tokens: { accessToken: "third-token", refreshToken: "third-refresh" } }))
+    assert.isTrue(loginState.adopt({ ...login, tokens: { accessToken: "third-token", refreshToken: "third-refresh" } }))
     for (const text of ["first-token", "first-refresh", "second-refresh", "third-token", "third-refresh"]) {
       assert.strictEqual(scrubbed(`it was ${text}`), "it was [redacted]")
     }
-    memory.adopt(undefined)
+    loginState.adopt(undefined)
     assert.strictEqual(scrubbed("third-token"), "[redacted]")
-    // not for ever
-    for (let round = 0; round < 20; round += 1) memory.adopt({ ...login, tokens: { accessToken: `token-no-${round}` } })
+    // Not forever.
+    for (let round = 0; round < 20; round += 1)
+      loginState.adopt({ ...login, tokens: { accessToken: `token-no-${round}` } })
     assert.strictEqual(scrubbed("token-no-18"), "[redacted]")
     assert.strictEqual(scrubbed("first-token"), "first-token")
   })
 
-  it("hides a login that is under way", () => {
-    const memory = LoginState.make()
+  it("hides the secrets of a pending login", () => {
+    const loginState = LoginState.make()
     const discovery = { issuer: "https://as.example", authorizationServerUrl: "https://as.example" }
     const begun = {
       oauthState: "the-state",
@@ -130,28 +131,28 @@ describe("what a process knows of a login", () => {
       discovery,
       startedAt: 0
     }
-    memory.adopt({ server: "it", serverUrl: "x", login: begun })
+    loginState.adopt({ server: "it", serverUrl: "x", login: begun })
     for (const text of ["the-state", "the-verifier", "the-secret"]) {
-      assert.strictEqual(Secrets.scrub(memory.secrets())(text), "[redacted]")
+      assert.strictEqual(Secrets.scrub(loginState.secrets())(text), "[redacted]")
     }
   })
 
-  it.effect("says when the token is another one", () =>
+  it.effect("reports a change of the token", () =>
     Effect.gen(function* () {
-      const memory = LoginState.make()
-      const waiting = yield* Effect.fork(memory.changed)
+      const loginState = LoginState.make()
+      const waiting = yield* Effect.fork(loginState.tokenChanged)
       yield* Effect.yieldNow()
-      memory.adopt(login)
+      loginState.adopt(login)
       yield* Fiber.join(waiting)
     })
   )
 })
 
-describe("logins in memory", () => {
+describe("the store in loginState", () => {
   const key = { server: "it", serverUrl: "x" }
   const login = { ...key, tokens: { accessToken: "a" } }
 
-  it.effect("are kept until they are removed, and one at a time may change them", () =>
+  it.effect("stores logins until they are removed, and lets one caller at a time change them", () =>
     Effect.gen(function* () {
       const store = makeMemory()
       const listening = yield* Deferred.make<void>()
@@ -183,7 +184,7 @@ describe("logins in memory", () => {
     })
   )
 
-  it.effect("belong to the layer that keeps them", () =>
+  it.effect("is separate for each layer", () =>
     Effect.gen(function* () {
       const save = Effect.flatMap(CredentialStore.CredentialStore, (store) => store.save(key, Option.some(login)))
       const load = Effect.flatMap(CredentialStore.CredentialStore, (store) => store.load(key))

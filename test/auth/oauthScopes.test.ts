@@ -7,7 +7,7 @@ const word = fc.stringMatching(/^[a-z:.]{1,6}$/)
 const scope = fc.array(word, { maxLength: 5 }).map((words) => words.join(" "))
 
 describe("scopes", () => {
-  it("a union covers all of its parts, and nothing else", () =>
+  it("unite to exactly the words of their parts", () =>
     fc.assert(
       fc.property(scope, scope, (a, b) => {
         const both = OAuthScopes.union(a, b)
@@ -19,13 +19,13 @@ describe("scopes", () => {
       })
     ))
 
-  it("nothing is no scope", () => {
+  it("are undefined if empty", () => {
     assert.isUndefined(OAuthScopes.union(undefined, "", "  "))
     assert.isTrue(OAuthScopes.covers(undefined, undefined))
     assert.isFalse(OAuthScopes.covers(undefined, "a"))
   })
 
-  it("a wider login never asks for less than the one there is", () =>
+  it("of a new login contain those of the current one", () =>
     fc.assert(
       fc.property(scope, scope, (granted, challenged) => {
         const asked = OAuthScopes.select({ granted, challenged, known: ["offline_access"] })
@@ -34,7 +34,7 @@ describe("scopes", () => {
       })
     ))
 
-  it("what is asked for ranks before what is known", () => {
+  it("that are requested take precedence over published ones", () => {
     assert.strictEqual(OAuthScopes.select({ challenged: "a", supported: ["b"] }), "a")
     assert.strictEqual(OAuthScopes.select({ configured: "c", challenged: "a", supported: ["b"] }), "c a")
     assert.strictEqual(OAuthScopes.select({ supported: ["b", 3, "d"] }), "b d")
@@ -47,8 +47,8 @@ describe("scopes", () => {
   })
 })
 
-describe("what a server asks for", () => {
-  it("is made of words that can be meant, and of no secret", () => {
+describe("the scope of a challenge", () => {
+  it("consists of valid words without secrets", () => {
     const secrets = Secrets.make(["the-token"])
     assert.strictEqual(OAuthScopes.askedFor("read  write", secrets), "read write")
     assert.strictEqual(OAuthScopes.askedFor("read the-token x:the-token", secrets), "read")

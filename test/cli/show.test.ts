@@ -6,7 +6,6 @@ import { serversRunning } from "../../src/cli/supervisor/shutdownNotice.js"
 import { parameters, resultText } from "../../src/cli/show/showCatalog.js"
 import { eventLine, planLines } from "../../src/cli/show/showEvents.js"
 import { detail, duration, serverCard, serverTable, statusesOf, statusLine } from "../../src/cli/show/showServers.js"
-import { issuerUrls, resourceUrls } from "../../src/cli/commands/login/oauthTrail.js"
 import { coloured, plain } from "../../src/cli/terminal/style.js"
 import { cut, harmless, oneLine, table, visible, widthOf, wrap } from "../../src/cli/terminal/table.js"
 import { isNewOutcome } from "../../src/cli/terminal/watch.js"
@@ -231,20 +230,5 @@ describe("results", () => {
   it("parameters show which may be left out", () => {
     assert.deepStrictEqual(parameters({ properties: { a: {}, b: {} }, required: ["a"] }), ["a", "b?"])
     assert.deepStrictEqual(parameters({ type: "object" }), [])
-  })
-})
-
-describe("the way to a login", () => {
-  it("goes where the server says, then to the usual places", () => {
-    assert.deepStrictEqual(resourceUrls("https://a.example/mcp", "https://a.example/meta"), [
-      "https://a.example/meta",
-      "https://a.example/.well-known/oauth-protected-resource/mcp",
-      "https://a.example/.well-known/oauth-protected-resource"
-    ])
-    assert.deepStrictEqual(issuerUrls("https://i.example/t"), [
-      "https://i.example/.well-known/oauth-authorization-server/t",
-      "https://i.example/.well-known/openid-configuration/t",
-      "https://i.example/t/.well-known/openid-configuration"
-    ])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Where the browser brings people back to. One listener serves all logins that wait at the same address, and tells them apart
- * by their state; it is closed when nobody waits any more.
+ * Receives the callbacks of logins. One listener serves all pending logins at an address and matches them by state. It
+ * closes when no login is pending there.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Data from "effect/Data"
@@ -8,80 +8,79 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { callbackPage } from "./callbackPage.js"
 
-/** Somebody else listens there. */
+/** The port cannot be listened on. */
 export class PortBusy extends Data.TaggedError("PortBusy")<{ readonly port: number; readonly code: string }> {}
 
-/** What is shown to the person. */
-export interface Shown {
+export interface ResultPage {
   readonly title: string
   readonly text: string
-  readonly isGood: boolean
+  readonly isSuccess: boolean
 }
 
-/** Gets what the browser brought, and says what the person is to see. */
-export type Visit = (params: URLSearchParams) => Promise<Shown>
+/** Handles the parameters of a callback and returns the page for the browser. */
+export type CallbackHandler = (params: URLSearchParams) => Promise<ResultPage>
 
-export interface Place {
+export interface CallbackAddress {
   readonly host: string
-  /** 0 is any that is free. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly path: string
 }
 
 export interface Listener {
   readonly port: number
-  /** From now on, whoever comes with this state is expected. */
-  readonly expect: (state: string, visit: Visit) => Effect.Effect<void, never, Scope.Scope>
+  /** Passes callbacks with this state to the handler while the scope is open. */
+  readonly expect: (state: string, handler: CallbackHandler) => Effect.Effect<void, never, Scope.Scope>
 }
 
 export interface CallbackServer {
-  /** Listens as long as the scope is open, or longer if others wait at the same place. */
-  readonly listen: (place: Place) => Effect.Effect<Listener, PortBusy, Scope.Scope>
+  /** Listens while the scope is open, or longer if other logins use the same address. */
+  readonly listen: (address: CallbackAddress) => Effect.Effect<Listener, PortBusy, Scope.Scope>
 }
 
-interface Open {
+interface OpenServer {
   readonly server: Server
   readonly port: number
-  /** Those who wait, by path and state. */
-  readonly expected: Map<string, Visit>
+  /** The handlers of pending logins, by path and state. */
+  readonly handlers: Map<string, CallbackHandler>
   users: number
 }
 
-export const make: Effect.Effect<CallbackServer> = Effect.map(Effect.makeSemaphore(1), (turn) => {
-  const open = new Map<string, Open>()
+export const make: Effect.Effect<CallbackServer> = Effect.map(Effect.makeSemaphore(1), (mutex) => {
+  const servers = new Map<string, OpenServer>()
 
-  const join = ({ host, port }: Place): Effect.Effect<Open, PortBusy> =>
+  const join = ({ host, port }: CallbackAddress): Effect.Effect<OpenServer, PortBusy> =>
     Effect.suspend(() => {
-      const there = port === 0 ? undefined : open.get(`${host} ${port}`)
-      if (there !== undefined) {
-        there.users += 1
-        return Effect.succeed(there)
+      const current = port === 0 ? undefined : servers.get(`${host} ${port}`)
+      if (current !== undefined) {
+        current.users += 1
+        return Effect.succeed(current)
       }
       return Effect.map(start(host, port), (started) => {
-        open.set(`${host} ${started.port}`, started)
+        servers.set(`${host} ${started.port}`, started)
         return started
       })
-    }).pipe(turn.withPermits(1))
+    }).pipe(mutex.withPermits(1))
 
-  const leave = (host: string, entry: Open): Effect.Effect<void> =>
+  const leave = (host: string, open: OpenServer): Effect.Effect<void> =>
     Effect.suspend(() => {
-      entry.users -= 1
-      if (entry.users > 0) return Effect.void
-      open.delete(`${host} ${entry.port}`)
-      return stop(entry.server)
-    }).pipe(turn.withPermits(1))
+      open.users -= 1
+      if (open.users > 0) return Effect.void
+      servers.delete(`${host} ${open.port}`)
+      return stop(open.server)
+    }).pipe(mutex.withPermits(1))
 
   return {
-    listen: (place) =>
+    listen: (address) =>
       Effect.map(
-        Effect.acquireRelease(join(place), (entry) => leave(place.host, entry)),
-        (entry) => ({
-          port: entry.port,
-          expect: (state, visit) => {
-            const key = `${place.path} ${state}`
+        Effect.acquireRelease(join(address), (open) => leave(address.host, open)),
+        ({ handlers, port }) => ({
+          port,
+          expect: (state, handler) => {
+            const key = `${address.path} ${state}`
             return Effect.acquireRelease(
-              Effect.sync(() => void entry.expected.set(key, visit)),
-              () => Effect.sync(() => void entry.expected.delete(key))
+              Effect.sync(() => void handlers.set(key, handler)),
+              () => Effect.sync(() => void handlers.delete(key))
             )
           }
         })
@@ -89,12 +88,12 @@ export const make: Effect.Effect<CallbackServer> = Effect.map(Effect.makeSemapho
   }
 })
 
-const start = (host: string, port: number): Effect.Effect<Open, PortBusy> =>
+const start = (host: string, port: number): Effect.Effect<OpenServer, PortBusy> =>
   Effect.async((resume) => {
-    const expected = new Map<string, Visit>()
+    const handlers = new Map<string, CallbackHandler>()
     const server = createServer((request, response) => {
-      // whoever is out there must not end us, whatever he sends
-      answer(expected, request, response).catch(() => response.destroy())
+      // Any program on this machine can send requests: a fault must not end the process.
+      handle(handlers, request, response).catch(() => response.destroy())
     })
     server.on("error", (error: NodeJS.ErrnoException) =>
       resume(Effect.fail(new PortBusy({ port, code: error.code ?? "unknown" })))
@@ -102,11 +101,11 @@ const start = (host: string, port: number): Effect.Effect<Open, PortBusy> =>
     server.listen({ host, port, exclusive: true }, () => {
       const address = server.address()
       const actual = typeof address === "object" && address !== null ? address.port : port
-      resume(Effect.succeed({ server, port: actual, expected, users: 1 }))
+      resume(Effect.succeed({ server, port: actual, handlers, users: 1 }))
     })
   })
 
-/** The last answer goes out; what a browser keeps open beyond it is cut. */
+/** Finishes the responses in progress for up to a second, and closes the connections that a browser keeps open. */
 const stop = (server: Server): Effect.Effect<void> =>
   Effect.async<void>((resume) => {
     server.close(() => resume(Effect.void))
@@ -114,34 +113,39 @@ const stop = (server: Server): Effect.Effect<void> =>
     setTimeout(() => server.closeAllConnections(), 1000).unref()
   })
 
-const answer = async (
-  expected: ReadonlyMap<string, Visit>,
+const handle = async (
+  handlers: ReadonlyMap<string, CallbackHandler>,
   request: IncomingMessage,
   response: ServerResponse
 ): Promise<void> => {
-  // not resolved against a base: `//` would be a host without a name
+  // Not resolved against a base URL: `//` would be a host without a name.
   const target = `http://localhost${request.url ?? "/"}`
-  if (!URL.canParse(target)) return show(response, 400, { title: "Not here", text: notHere, isGood: false })
+  if (!URL.canParse(target)) return respond(response, 400, notFound)
   const url = new URL(target)
-  const paths = new Set(Array.from(expected.keys(), (key) => key.slice(0, key.indexOf(" "))))
-  if (request.method !== "GET") return show(response, 405, { title: "Not here", text: notHere, isGood: false })
-  if (!paths.has(url.pathname)) return show(response, 404, { title: "Not here", text: notHere, isGood: false })
-  const visit = expected.get(`${url.pathname} ${url.searchParams.get("state") ?? ""}`)
-  if (visit === undefined) {
-    const title = "This is not the login that is waited for"
-    return show(response, 400, { title, text: stranger, isGood: false })
-  }
-  const shown = await visit(url.searchParams)
-  show(response, shown.isGood ? 200 : 400, shown)
+  const paths = new Set(Array.from(handlers.keys(), (key) => key.slice(0, key.indexOf(" "))))
+  if (request.method !== "GET") return respond(response, 405, notFound)
+  if (!paths.has(url.pathname)) return respond(response, 404, notFound)
+  const handler = handlers.get(`${url.pathname} ${url.searchParams.get("state") ?? ""}`)
+  if (handler === undefined) return respond(response, 400, unknownState)
+  const page = await handler(url.searchParams)
+  respond(response, page.isSuccess ? 200 : 400, page)
 }
 
-const notHere = "Logins come back to this address, and this is none."
+const notFound: ResultPage = {
+  title: "Not found",
+  text: "This address receives the callbacks of logins. This request is not one.",
+  isSuccess: false
+}
 
-const stranger =
-  "It is an older one, it was finished already, or somebody else has sent you here. Nothing was done. Go on with the page " +
-  "that was opened last, or begin the login again."
+const unknownState: ResultPage = {
+  title: "No such login is pending",
+  text:
+    "The login is complete already, has been replaced by another one, or was not started by this program. Nothing was " +
+    "changed. Continue on the login page that was opened last, or start the login again.",
+  isSuccess: false
+}
 
-const show = (response: ServerResponse, status: number, { text, title }: Shown): void => {
+const respond = (response: ServerResponse, status: number, { text, title }: ResultPage): void => {
   response.writeHead(status, {
     "content-type": "text/html; charset=utf-8",
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",

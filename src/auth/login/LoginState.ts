@@ -1,5 +1,5 @@
 /**
- * What this process knows of one login, so that a request does not have to wait for the disk.
+ * Holds what this process knows of one login, so that a request does not have to read the credential store.
  */
 import * as Effect from "effect/Effect"
 import type * as Deferred from "effect/Deferred"
@@ -8,44 +8,48 @@ import * as Secrets from "../../domain/Secrets.js"
 import type { OAuthSettings } from "../../domain/server/ServerConfig.js"
 import type { Credential, Tokens } from "../tokens/Credential.js"
 
-/** What a server said about the login it wants. */
-export interface WantedScope {
+/** What a server says about the login it requires, in the response that rejects a request. */
+export interface Challenge {
   readonly scope?: string | undefined
-  /** Where it describes itself. */
+  /** The URL of the server's metadata. */
   readonly resourceMetadataUrl?: string | undefined
 }
 
 export interface LoginState {
   readonly credential: () => Credential | undefined
-  /** What of it must not be shown. */
+  /** The secrets of the credential, and of the ones before it. */
   readonly secrets: () => Secrets.Secrets
-  /** Takes this over. Says whether the token is another one. */
+  /** Replaces the credential. Returns whether the access token changed. */
   readonly adopt: (credential: Credential | undefined) => boolean
-  /** The same with what was found in the store, which may be older than what could not be written to it. */
-  readonly found: (credential: Credential | undefined) => boolean
-  /** Tokens that could not be written yet, and those that the store still has instead. */
-  unsaved: { readonly tokens: Tokens; readonly instead: Tokens | undefined } | undefined
-  /** Completes when the token is another one. */
-  readonly changed: Effect.Effect<void>
-  /** From the last refusal. */
-  wish: WantedScope | undefined
-  /** What a login has to allow besides, by a refusal of a login that allows too little; empty, if the server does not say. */
-  wanted: string | undefined
-  /** All that was asked for because a login allowed too little, and how many logins in a row asked for nothing new. */
-  stepUps: { readonly asked: string | undefined; readonly count: number }
-  /** Why no login can succeed with these settings, by the last one that was tried. */
-  verdict: { readonly of: OAuthSettings; readonly error: ConnectionError } | undefined
-  /** The token that was given to us last. */
-  fresh: string | undefined
-  /** The renewal that is under way, and of which token. */
-  renewal: { readonly of: string | undefined; readonly done: Deferred.Deferred<void, ConnectionError> } | undefined
+  /**
+   * Replaces the credential by the one in the store, unless the store still contains the tokens from before `unsaved`.
+   * Returns whether the access token changed.
+   */
+  readonly adoptStored: (credential: Credential | undefined) => boolean
+  /** Completes when the access token changes. */
+  readonly tokenChanged: Effect.Effect<void>
+  /** Tokens that are not saved yet, and the tokens that the store contains until then. */
+  unsaved: { readonly tokens: Tokens; readonly stored: Tokens | undefined } | undefined
+  /** The challenge of the last 401 response. */
+  challenge: Challenge | undefined
+  /** The scope that the login lacks, from the last 403 response. Empty if the server did not name one. */
+  missingScope: string | undefined
+  /** The scopes requested after 403 responses, and how many logins in a row requested nothing new. */
+  stepUps: { readonly requested: string | undefined; readonly count: number }
+  /** The last error of a login that cannot succeed with these settings. */
+  blocked: { readonly settings: OAuthSettings; readonly error: ConnectionError } | undefined
+  /** The access token that was issued last. */
+  latestToken: string | undefined
+  /** The renewal in progress, and the token that it replaces. */
+  renewal:
+    | { readonly oldToken: string | undefined; readonly done: Deferred.Deferred<void, ConnectionError> }
+    | undefined
 }
 
-/** How many texts that are of no more use stay hidden. */
-const maxRetired = 16
+/** How many replaced secrets are still hidden. */
+const maxReplaced = 16
 
-/** What of a login nobody may see. */
-const textsOf = ({ clientInfo, login, tokens }: Partial<Credential> = {}): ReadonlyArray<string> =>
+const secretTextsOf = ({ clientInfo, login, tokens }: Partial<Credential> = {}): ReadonlyArray<string> =>
   [
     tokens?.accessToken,
     tokens?.refreshToken,
@@ -55,53 +59,56 @@ const textsOf = ({ clientInfo, login, tokens }: Partial<Credential> = {}): Reado
     login?.clientInfo.clientSecret
   ].filter((text) => text !== undefined)
 
-export const noStepUps: LoginState["stepUps"] = { asked: undefined, count: 0 }
+export const noStepUps: LoginState["stepUps"] = { requested: undefined, count: 0 }
 
 export const make = (): LoginState => {
   const listeners = new Set<() => void>()
   let credential: Credential | undefined
   let secrets = Secrets.empty
-  /** Those that were replaced: an answer to what was sent with one of them may still come. */
-  let retired: ReadonlyArray<string> = []
+  /** The response to a request with a replaced secret may still arrive. */
+  let replaced: ReadonlyArray<string> = []
   let current: ReadonlyArray<string> = []
+
+  /** Changes `secrets` only if a text has changed: `Secrets.scrub` caches by identity. */
+  const hide = (texts: ReadonlyArray<string>) => {
+    if (texts.length === current.length && texts.every((text, index) => text === current[index])) return
+    const removed = current.filter((text) => !texts.includes(text))
+    replaced = [...replaced.filter((text) => !removed.includes(text)), ...removed].slice(-maxReplaced)
+    current = texts
+    secrets = Secrets.make([...current, ...replaced])
+  }
+
   const loginState: LoginState = {
     credential: () => credential,
     secrets: () => secrets,
-    found: (next) => {
-      const { instead } = loginState.unsaved ?? {}
-      const isOlder = loginState.unsaved !== undefined && next?.tokens?.accessToken === instead?.accessToken
-      return isOlder ? false : loginState.adopt(next)
-    },
-    unsaved: undefined,
     adopt: (next) => {
       loginState.unsaved = undefined
       const before = credential?.tokens?.accessToken
       credential = next
-      const hidden = textsOf(next)
-      // the same object while nothing changes: whoever scrubs with it prepares for it
-      if (hidden.length !== current.length || hidden.some((text, index) => text !== current[index])) {
-        const replaced = current.filter((text) => !hidden.includes(text))
-        retired = [...retired.filter((text) => !replaced.includes(text)), ...replaced].slice(-maxRetired)
-        current = hidden
-        secrets = Secrets.make([...current, ...retired])
-      }
+      hide(secretTextsOf(next))
       if (before === next?.tokens?.accessToken) return false
-      for (const tell of listeners) tell()
+      for (const listener of listeners) listener()
       return true
     },
-    changed: Effect.async<void>((resume) => {
-      const tell = () => {
-        listeners.delete(tell)
+    adoptStored: (next) => {
+      const { unsaved } = loginState
+      const isOlder = unsaved !== undefined && next?.tokens?.accessToken === unsaved.stored?.accessToken
+      return isOlder ? false : loginState.adopt(next)
+    },
+    tokenChanged: Effect.async<void>((resume) => {
+      const listener = () => {
+        listeners.delete(listener)
         resume(Effect.void)
       }
-      listeners.add(tell)
-      return Effect.sync(() => listeners.delete(tell))
+      listeners.add(listener)
+      return Effect.sync(() => listeners.delete(listener))
     }),
-    wish: undefined,
-    wanted: undefined,
+    unsaved: undefined,
+    challenge: undefined,
+    missingScope: undefined,
     stepUps: noStepUps,
-    verdict: undefined,
-    fresh: undefined,
+    blocked: undefined,
+    latestToken: undefined,
     renewal: undefined
   }
   return loginState

@@ -1,5 +1,5 @@
 /**
- * What this process knows of all logins: one memory for each, as long as somebody may need it.
+ * Holds the login states of all servers. A state is dropped when its server is removed and nothing uses it any longer.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -7,11 +7,12 @@ import type { Key } from "../tokens/credentialStorePort.js"
 import * as LoginState from "./LoginState.js"
 
 export interface LoginStates {
-  readonly of: (key: Key) => LoginState.LoginState
-  /** The same, for who relies on it as long as the scope is open. */
+  /** Returns the state of a login, and creates it if there is none. */
+  readonly get: (key: Key) => LoginState.LoginState
+  /** Returns the state of a login and keeps it while the scope is open. */
   readonly use: (key: Key) => Effect.Effect<LoginState.LoginState, never, Scope.Scope>
   readonly all: () => ReadonlyArray<{ readonly key: Key; readonly loginState: LoginState.LoginState }>
-  /** The server is gone. What is known of it goes as soon as nobody uses it. */
+  /** Drops the states of a removed server as soon as they are not in use. */
   readonly forget: (server: string) => void
 }
 
@@ -22,9 +23,9 @@ interface Entry {
 }
 
 export const make = (): LoginStates => {
-  /** By server and address: what happens to one server costs no walk over all of them. */
+  /** By server and URL, so that a change of one server does not search all of them. */
   const entries = new Map<string, Map<string, Entry>>()
-  /** Entries that are not looked up again. */
+  /** Entries to be dropped as soon as they are not in use. */
   const forgotten = new Set<Entry>()
 
   const ofServer = (server: string): Map<string, Entry> => entries.get(server) ?? new Map<string, Entry>()
@@ -36,13 +37,13 @@ export const make = (): LoginStates => {
     return entry
   }
 
-  /** Tokens that were not written yet are nowhere else. */
-  const isNeeded = ({ loginState, users }: Entry): boolean =>
+  /** Unsaved tokens exist only in the login state. */
+  const isInUse = ({ loginState, users }: Entry): boolean =>
     users > 0 || loginState.unsaved !== undefined || loginState.renewal !== undefined
 
   const sweep = () => {
     for (const entry of forgotten) {
-      if (isNeeded(entry)) continue
+      if (isInUse(entry)) continue
       const { server, serverUrl } = entry.key
       const siblings = ofServer(server)
       forgotten.delete(entry)
@@ -51,21 +52,21 @@ export const make = (): LoginStates => {
     }
   }
 
-  /** At another address, a server of the same name is another one. */
-  const supersede = (current: Entry) => {
+  /** Forgets the states that the server had at other URLs. */
+  const forgetOthers = (current: Entry) => {
     for (const entry of ofServer(current.key.server).values()) if (entry !== current) forgotten.add(entry)
     forgotten.delete(current)
   }
 
   return {
-    of: (key) => entryOf(key).loginState,
+    get: (key) => entryOf(key).loginState,
     use: (key) =>
       Effect.map(
         Effect.acquireRelease(
           Effect.sync(() => {
             const entry = entryOf(key)
             entry.users += 1
-            supersede(entry)
+            forgetOthers(entry)
             sweep()
             return entry
           }),

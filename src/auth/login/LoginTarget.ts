@@ -1,29 +1,49 @@
 /**
- * Whom a login is for: a remote server, as its config has it now.
+ * Describes the server that a login is for, from its current config.
  */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { AuthError } from "../../domain/Errors.js"
 import { type Policy, policyFor } from "../../domain/NetworkAddress.js"
 import { reveal } from "../../domain/Secrets.js"
-import { allowsLogin, OAuthSettings, type Remote } from "../../domain/server/ServerConfig.js"
+import { allowsLogin, OAuthSettings, type Remote, type ServerConfig } from "../../domain/server/ServerConfig.js"
 import type { Credential, Tokens } from "../tokens/Credential.js"
 import type { Key } from "../tokens/credentialStorePort.js"
+import { type Grant, grantOf } from "../tokens/Grant.js"
 
 export interface LoginTarget extends Key {
   readonly config: Remote
   readonly settings: OAuthSettings
+  readonly grant: Grant
 }
 
-/** Nothing where no login is wanted, or where the config itself says who we are. */
+/** Returns `undefined` if the config allows no login, or contains credentials itself. */
 export const loginTargetOf = (server: string, config: Remote): LoginTarget | undefined => {
   const key = keyOf(server, config)
   if (config.oauth === false || key === undefined || !allowsLogin(config)) return undefined
-  return { ...key, config, settings: config.oauth }
+  return { ...key, config, settings: config.oauth, grant: grantOf(config.oauth) }
 }
 
-/** Whether two configs ask for the same login: the same one, read again, is another object. */
+/** Fails with the reason why no login to this server is possible, and how to change that. */
+export const requireTarget = (
+  server: string,
+  config: ServerConfig | undefined
+): Effect.Effect<LoginTarget, AuthError> => {
+  const fail = (reason: string, detail: string) => Effect.fail(new AuthError({ server, reason, detail }))
+  if (config === undefined) return fail("invalid_config", "its config is invalid; correct it first")
+  if (config._tag === "Local") return fail("not_remote", "it is a local process, which has no login")
+  if (config.oauth === false) return fail("oauth_off", `"oauth" is false for this server; remove that to log in`)
+  const target = loginTargetOf(server, config)
+  if (target !== undefined) return Effect.succeed(target)
+  return allowsLogin(config)
+    ? fail("invalid_config", `its "url" is not an http or https URL`)
+    : fail("header_set", `its config sets the header "Authorization"; remove that to log in`)
+}
+
+/** Whether two configs require the same login, although they are different objects. */
 export const isSameSettings: (a: OAuthSettings, b: OAuthSettings) => boolean = Schema.equivalence(OAuthSettings)
 
-/** Whether a login that was begun for the one is one for the other. */
+/** Whether a login that was started for one target is a login for the other. */
 export const isSameTarget = (a: LoginTarget, b: LoginTarget): boolean =>
   a.server === b.server &&
   a.serverUrl === b.serverUrl &&
@@ -31,7 +51,7 @@ export const isSameTarget = (a: LoginTarget, b: LoginTarget): boolean =>
   a.config.privateNetwork === b.config.privateNetwork &&
   isSameSettings(a.settings, b.settings)
 
-/** Where requests for a login may go. */
+/** The addresses to which requests of a login may be sent. */
 export const policyOf = ({ config, serverUrl, settings }: LoginTarget): Policy =>
   policyFor({
     url: serverUrl,
@@ -39,13 +59,13 @@ export const policyOf = ({ config, serverUrl, settings }: LoginTarget): Policy =
     privateNetwork: config.privateNetwork
   })
 
-/** By what a login is kept, whether the config wants one now or not. */
-export const keyOf = (server: string, config: Remote): Key | undefined => {
-  const serverUrl = canonical(reveal(config.url))
+/** The key under which the login of a server is stored, even if its config allows no login now. */
+export const keyOf = (server: string, config: ServerConfig | undefined): Key | undefined => {
+  const serverUrl = config?._tag === "Remote" ? canonical(reveal(config.url)) : undefined
   return serverUrl === undefined ? undefined : { server, serverUrl }
 }
 
-/** The address by which a server is known: two spellings of one address are one. */
+/** One spelling for all spellings of an address. */
 const canonical = (text: string): string | undefined => {
   if (!URL.canParse(text)) return undefined
   const url = new URL(text)
@@ -53,13 +73,9 @@ const canonical = (text: string): string | undefined => {
   return /^https?:$/.test(url.protocol) ? url.href : undefined
 }
 
-/** The tokens that may be used: not those of another client than the one that is configured. */
+/** The stored tokens, unless they were issued to another client than the configured one. */
 export const tokensOf = ({ settings }: LoginTarget, credential: Credential | undefined): Tokens | undefined => {
   const { clientId } = settings
-  const isOurs = clientId === undefined || reveal(clientId) === credential?.clientInfo?.clientId
-  return isOurs ? credential?.tokens : undefined
+  const isSameClient = clientId === undefined || reveal(clientId) === credential?.clientInfo?.clientId
+  return isSameClient ? credential?.tokens : undefined
 }
-
-/** Whether new tokens can be had without anybody logging in. */
-export const isRenewable = ({ settings }: LoginTarget, tokens: Tokens | undefined): boolean =>
-  settings.grant === "client_credentials" || (tokens?.refreshToken !== undefined && tokens.refused !== true)

@@ -1,6 +1,6 @@
 /**
- * The beginning of a login: which authorization server, who we are to it, where people come back to, and the page that all of
- * this makes.
+ * Starts a login: plans it, reserves the callback address, registers a client if necessary, and creates the URL of the
+ * login page.
  */
 import { randomBytes } from "node:crypto"
 import * as Clock from "effect/Clock"
@@ -8,111 +8,110 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { AuthError, type ConnectionError } from "../../domain/Errors.js"
 import { defined } from "../../domain/internal/defined.js"
-import { reveal } from "../../domain/Secrets.js"
-import type * as CallbackServer from "./CallbackServer.js"
-import * as OAuthClients from "../oauth/oauthClients.js"
-import type { ClientInfo, Pending } from "../tokens/Credential.js"
-import { connectionError, type AuthContext } from "../AuthContext.js"
-import * as LoginRecord from "./loginRecord.js"
+import type { AuthContext } from "../AuthContext.js"
+import { connectionError } from "../authErrors.js"
 import type { OAuthFailure } from "../oauth/OAuthFailure.js"
-import { placeIn, withoutConfigured } from "./pendingLogin.js"
-import * as OAuthScopes from "../oauth/oauthScopes.js"
+import * as OAuthClients from "../oauth/oauthClients.js"
+import type { PendingLogin } from "../tokens/Credential.js"
+import type * as CallbackServer from "./CallbackServer.js"
+import * as LoginRecord from "./loginRecord.js"
 import type { LoginTarget } from "./LoginTarget.js"
+import { prepareLogin } from "./planLogin.js"
 
 export interface BegunLogin {
   readonly authorizationUrl: string
-  /** As it is kept beside what there is. */
-  readonly pending: Pending
-  /** Nothing where somebody else is there to take people. */
+  readonly pending: PendingLogin
+  /** Absent if the redirect URI is not on this machine: then the program passes the callback on. */
   readonly listener: CallbackServer.Listener | undefined
-  /** The token there was. */
-  readonly before: string | undefined
+  /** The stored access token when the login started. */
+  readonly tokenBefore: string | undefined
 }
 
-/** Listens as long as the scope is open. */
+/** Listens for the callback while the scope is open. */
 export const beginLogin = (
   context: AuthContext,
   callbacks: CallbackServer.CallbackServer,
   target: LoginTarget
 ): Effect.Effect<BegunLogin, ConnectionError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { server, serverUrl, settings } = target
-    const loginState = context.memoryOf(target)
+    const { server } = target
     const oauth = yield* context.oauth
     const fetch = yield* context.fetchFor(target)
     const failing = Effect.mapError((failure: OAuthFailure) => connectionError(server, failure))
-    const wish = loginState.wish ?? (yield* oauth.ask(fetch, serverUrl))
-    const discovery = yield* failing(oauth.discover(fetch, { serverUrl, settings, ...wish }))
-    const found = yield* LoginRecord.load(context, target)
-    const granted = loginState.wanted === undefined ? undefined : found?.tokens?.scope
-    const scope = OAuthScopes.select({
-      configured: settings.scope,
-      challenged: loginState.wanted ?? wish.scope,
-      granted,
-      supported: discovery.resourceMetadata?.scopes_supported,
-      known: discovery.metadata?.scopes_supported
+    const { configuredClient, discovery, scope, stored } = yield* prepareLogin(context, target)
+    const now = yield* Clock.currentTimeMillis
+    const registered = configuredClient === undefined ? OAuthClients.registered(stored, discovery, now) : undefined
+    const { listener, redirectUri } = yield* reserveCallback(callbacks, target, {
+      preferred: registered?.redirectUri,
+      mayChange: configuredClient === undefined
     })
-    if (settings.clientId === undefined && settings.clientMetadataUrl !== undefined) {
-      yield* failing(oauth.checkMetadataUrl(reveal(settings.clientMetadataUrl)))
-    }
-    const given = OAuthClients.given(target, oauth, discovery)
-    if (given === undefined && !oauth.takesRegistrations(discovery)) {
-      return yield* Effect.fail<ConnectionError>(OAuthClients.registrationRequired(target, discovery))
-    }
-    const inspect = yield* context.inspectFor(target)
-    yield* failing(oauth.checkLogin(discovery, { settings, registers: given === undefined, inspect }))
-    const known = given === undefined ? OAuthClients.known(found, discovery, yield* Clock.currentTimeMillis) : undefined
-    const { listener, redirectUri } = yield* placeFor(callbacks, target, known, given === undefined)
-    const isUsable = known !== undefined && known.redirectUri === redirectUri
     const register = oauth.register(fetch, discovery, { clientName: context.clientInfo.name, redirectUri, scope })
-    const client = given ?? (isUsable ? known : yield* failing(register))
+    const reusable = registered?.redirectUri === redirectUri ? registered : undefined
+    const client = configuredClient ?? reusable ?? (yield* failing(register))
     const state = randomBytes(32).toString("hex")
     const { authorizationUrl, codeVerifier } = yield* failing(
       oauth.begin(discovery, { client, redirectUri, scope, state })
     )
-    const pending: Pending = {
+    const pending: PendingLogin = {
       oauthState: state,
       codeVerifier,
       redirectUri,
       issuer: discovery.issuer,
-      clientInfo: withoutConfigured(client),
+      clientInfo: client,
       discovery,
       startedAt: yield* Clock.currentTimeMillis,
       ...defined({ scope })
     }
     yield* LoginRecord.change(context, target, (before) => ({ ...before, login: pending }))
-    return { authorizationUrl, before: found?.tokens?.accessToken, listener, pending }
+    return { authorizationUrl, tokenBefore: stored?.tokens?.accessToken, listener, pending }
   })
 
-/** Where people come back to: the address that is registered, if it is free; another one only if we may register it. */
-const placeFor = (
+/** Listens on the redirect URI, or on another port if that one is busy and the redirect URI may change. */
+const reserveCallback = (
   callbacks: CallbackServer.CallbackServer,
   target: LoginTarget,
-  known: ClientInfo | undefined,
-  mayRegister: boolean
+  options: {
+    /** The redirect URI of the registered client. */
+    readonly preferred: string | undefined
+    /** Whether a client can be registered for another redirect URI. */
+    readonly mayChange: boolean
+  }
 ) =>
   Effect.gen(function* () {
     const { server, settings } = target
-    const preferred = settings.redirectUri === undefined ? known?.redirectUri : undefined
-    const redirectUri = preferred ?? OAuthClients.redirectUriOf(target)
-    const place = placeIn(redirectUri)
-    // somebody else is there to take them, and brings us what he was given
-    if (place === undefined) return { redirectUri, listener: undefined }
-    const isFixed = settings.redirectUri !== undefined || !mayRegister
+    const isConfigured = settings.redirectUri !== undefined
+    const redirectUri = (isConfigured ? undefined : options.preferred) ?? OAuthClients.redirectUriOf(target)
+    const address = localAddress(redirectUri)
+    if (address === undefined) return { redirectUri, listener: undefined }
+    const mayChange = options.mayChange && !isConfigured
     const busy = ({ code, port }: CallbackServer.PortBusy): ConnectionError =>
       new AuthError({
         server,
         reason: "port_busy",
-        detail: `port ${port} is taken by another program (${code}); end that one, or set "oauth": { "${
-          settings.redirectUri === undefined ? "callbackPort" : "redirectUri"
-        }": … } of this server to a free one that is registered for the client`
+        detail: `port ${port} is used by another program (${code}); end that program, or set "oauth": { "${
+          isConfigured ? "redirectUri" : "callbackPort"
+        }": … } of this server to a free port that is registered for the client`
       })
-    const listener = yield* callbacks.listen(place).pipe(
-      Effect.catchAll((error) => (isFixed ? Effect.fail(error) : callbacks.listen({ ...place, port: 0 }))),
+    const listener = yield* callbacks.listen(address).pipe(
+      Effect.catchAll((error) => (mayChange ? callbacks.listen({ ...address, port: 0 }) : Effect.fail(error))),
       Effect.mapError(busy)
     )
-    if (listener.port === place.port) return { redirectUri, listener }
-    const elsewhere = new URL(redirectUri)
-    elsewhere.port = String(listener.port)
-    return { redirectUri: elsewhere.href, listener }
+    if (listener.port === address.port) return { redirectUri, listener }
+    const changed = new URL(redirectUri)
+    changed.port = String(listener.port)
+    return { redirectUri: changed.href, listener }
   })
+
+const loopbackHosts: Readonly<Record<string, string>> = {
+  localhost: OAuthClients.callbackHost,
+  "127.0.0.1": OAuthClients.callbackHost,
+  "[::1]": "::1"
+}
+
+/** The address to listen on for a redirect URI. `undefined` if it is not on this machine. */
+const localAddress = (redirectUri: string): CallbackServer.CallbackAddress | undefined => {
+  if (!URL.canParse(redirectUri)) return undefined
+  const { hostname, pathname, port, protocol } = new URL(redirectUri)
+  const host = loopbackHosts[hostname]
+  return protocol !== "http:" || host === undefined ? undefined : { host, port: Number(port || 80), path: pathname }
+}

@@ -1,10 +1,7 @@
 /**
- * What a person sees in the browser at the end of a login.
+ * Renders the page that the browser shows at the end of a login.
  */
-
-/** Whatever stands in the text, it stays text. */
-export const escape = (text: string): string =>
-  text.replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`)
+const escape = (text: string): string => text.replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`)
 
 export const callbackPage = (title: string, text: string): string => `<!doctype html>
 <html lang="en">

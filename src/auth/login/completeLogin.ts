@@ -1,104 +1,140 @@
 /**
- * The end of a login: what the browser brought is exchanged for tokens, and they are kept.
+ * Completes a login: exchanges the code of the callback for tokens and saves them.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { AuthError, type ConnectionError } from "../../domain/Errors.js"
 import { defined } from "../../domain/internal/defined.js"
-import type { Credential, Pending } from "../tokens/Credential.js"
+import type { AuthContext } from "../AuthContext.js"
+import { authRequired, connectionError, loginError, storeError } from "../authErrors.js"
+import type { OAuthFailure } from "../oauth/OAuthFailure.js"
+import * as OAuthClients from "../oauth/oauthClients.js"
+import * as OAuthScopes from "../oauth/oauthScopes.js"
+import type { Credential, PendingLogin } from "../tokens/Credential.js"
 import type { StoreFailed } from "../tokens/credentialStorePort.js"
-import { connectionError, type AuthContext, loginError, required, storeError } from "../AuthContext.js"
+import * as TokenWriter from "../tokens/tokenWriter.js"
 import * as LoginRecord from "./loginRecord.js"
 import * as LoginState from "./LoginState.js"
-import type { OAuthFailure } from "../oauth/OAuthFailure.js"
-import { doubting, isDoneElsewhere, isOf } from "./pendingLogin.js"
-import * as Renewal from "../tokens/Renewal.js"
-import * as OAuthScopes from "../oauth/oauthScopes.js"
 import type { LoginTarget } from "./LoginTarget.js"
+import { isCompletedElsewhere, isPendingIn, markClientDoubtful } from "./pendingLogin.js"
 
-/** What is known of a login that was begun by this process. */
-export interface LocalCallback {
-  /** The token there was when it began. */
-  readonly before: string | undefined
-  /** It is over, however it ended: what is still brought is not kept. */
-  readonly isEnded: boolean
+export interface Completion {
+  readonly target: LoginTarget
+  readonly pending: PendingLogin
+  readonly params: URLSearchParams
+  /** The state of a login that this process started. Absent for a login of another process. */
+  readonly local?:
+    | {
+        /** The stored access token when the login started. */
+        readonly tokenBefore: string | undefined
+        /** Whether the login has ended. Then its tokens are not saved. */
+        readonly isEnded: boolean
+      }
+    | undefined
 }
 
-export const notWaitedFor = "this is not the answer to the login that is waited for, or it was brought already"
+export const unexpectedCallback = "no login waits for this callback, or the callback was used before"
 
 /**
- * From the first look until the tokens are kept, nobody else does the same: what was brought is good for once. Who interrupts
- * it while it waits for the authorization server gives it up; tokens that were given are kept.
+ * Holds the lock of the login until the tokens are saved, because a code can be used only once. An interrupt during the
+ * request to the authorization server ends the login; tokens that have been issued are saved.
  */
-export const completeLogin = (
-  context: AuthContext,
-  target: LoginTarget,
-  pending: Pending,
-  params: URLSearchParams,
-  here?: LocalCallback | undefined
-): Effect.Effect<void, AuthError> =>
-  Effect.gen(function* () {
-    const { server, serverUrl } = target
-    const failed = (reason: string, detail: string) => new AuthError({ server, reason, detail })
-    const loginState = context.memoryOf(target)
-    const record = Option.getOrUndefined(yield* context.store.load(target))
-    if (here === undefined && !isOf(record, pending)) return yield* failed("state_mismatch", notWaitedFor)
-    if (here !== undefined && isDoneElsewhere(here, record)) {
-      return void (loginState.found(record) && context.onChange(server, false))
-    }
-    const { clientInfo, discovery, issuer, scope } = pending
-    const others = isOf(record, pending) ? undefined : record?.login
-    const next: Credential = { server, serverUrl, issuer, clientInfo, discovery, ...defined({ login: others }) }
-    yield* Effect.gen(function* () {
-      const granted = yield* Effect.interruptible(exchange(context, target, pending, params))
-      if (here?.isEnded === true) return yield* failed("interrupted", "the login was ended meanwhile")
-      yield* Renewal.keep(context, target, next, { ...granted, scope: granted.scope ?? scope })
-    }).pipe(Effect.tapError((failure) => Effect.ignore(clear(context, target, pending, failure))))
-    const { stepUps, wanted } = loginState
-    const count = OAuthScopes.covers(stepUps.asked, wanted) ? stepUps.count + 1 : 1
-    loginState.stepUps =
-      wanted === undefined ? LoginState.noStepUps : { asked: OAuthScopes.union(stepUps.asked, wanted), count }
-    loginState.wanted = undefined
-    context.onEvent(server, "login_finished")
-    context.onChange(server, false)
-  }).pipe(
-    context.store.exclusively(target),
-    Effect.mapError((failure) => errorOf(target, pending, failure)),
-    Effect.uninterruptible
+export const completeLogin: (context: AuthContext, completion: Completion) => Effect.Effect<void, AuthError> =
+  Effect.fnUntraced(
+    function* (context, completion) {
+      const { local, pending, target } = completion
+      const { server } = target
+      const loginState = context.loginState(target)
+      const record = Option.getOrUndefined(yield* context.store.load(target))
+      if (local === undefined && !isPendingIn(record, pending)) {
+        return yield* new AuthError({ server, reason: "state_mismatch", detail: unexpectedCallback })
+      }
+      if (local !== undefined && isCompletedElsewhere(local, record)) {
+        if (loginState.adoptStored(record)) context.onChange(server, false)
+        return
+      }
+      yield* exchangeAndSave(context, completion, record).pipe(
+        Effect.tapError((failure) => Effect.ignore(afterFailure(context, completion, failure)))
+      )
+      countStepUp(loginState)
+      context.onEvent(server, "login_finished")
+      context.onChange(server, false)
+    },
+    (effect, context, { pending, target }) =>
+      effect.pipe(
+        context.store.exclusively(target),
+        Effect.mapError((failure) => toAuthError(target, pending, failure)),
+        Effect.uninterruptible
+      )
   )
 
-/** Exchanges what was brought for tokens. */
-const exchange = (context: AuthContext, target: LoginTarget, pending: Pending, params: URLSearchParams) =>
-  Effect.gen(function* () {
-    const oauth = yield* context.oauth
-    const fetch = yield* context.fetchFor(target)
-    // before anything else that it says: it may be from somebody else
-    yield* oauth.checkIssuer(pending, params.getAll("iss"))
-    const error = params.get("error")
-    const code = params.get("code") ?? ""
-    if (error !== null) return yield* oauth.ofCode(error)
-    if (code === "") return yield* required(target.server, "the authorization server gave neither a code nor a reason")
-    const clientInfo = Renewal.withSecretOf(target, pending.clientInfo)
-    return yield* oauth.exchange(fetch, target.settings, { ...pending, clientInfo }, code)
-  })
+const exchangeAndSave = Effect.fnUntraced(function* (
+  context: AuthContext,
+  completion: Completion,
+  record: Credential | undefined
+) {
+  const { local, pending, target } = completion
+  const { server, serverUrl } = target
+  const granted = yield* Effect.interruptible(exchangeCode(context, completion))
+  if (local?.isEnded === true) {
+    return yield* new AuthError({ server, reason: "interrupted", detail: "the login was ended in the meantime" })
+  }
+  const { clientInfo, discovery, issuer, scope } = pending
+  // A login that another process has started since then stays pending.
+  const login = isPendingIn(record, pending) ? undefined : record?.login
+  const credential: Credential = { server, serverUrl, issuer, clientInfo, discovery, ...defined({ login }) }
+  yield* TokenWriter.saveLogin(context, target, credential, { ...granted, scope: granted.scope ?? scope })
+})
 
-/** After a failure: what may still work can be tried again with the same answer, all else is forgotten. */
-const clear = (context: AuthContext, target: LoginTarget, pending: Pending, failure: Failure) =>
+const exchangeCode = Effect.fnUntraced(function* (context: AuthContext, { params, pending, target }: Completion) {
+  const oauth = yield* context.oauth
+  const fetch = yield* context.fetchFor(target)
+  // RFC 9207: the issuer comes first, because the other parameters may come from an attacker.
+  yield* oauth.checkIssuer(pending, params.getAll("iss"))
+  const error = params.get("error")
+  if (error !== null) return yield* oauth.ofCode(error)
+  const code = params.get("code") ?? ""
+  if (code === "") {
+    return yield* authRequired(target.server, "the authorization server returned neither a code nor an error")
+  }
+  const clientInfo = OAuthClients.withConfiguredSecret(target, pending.clientInfo)
+  return yield* oauth.exchange(fetch, target.settings, { ...pending, clientInfo }, code)
+})
+
+/** Counts logins for missing scopes, so that a server cannot demand them endlessly. */
+const countStepUp = (loginState: LoginState.LoginState): void => {
+  const { missingScope, stepUps } = loginState
+  if (missingScope === undefined) loginState.stepUps = LoginState.noStepUps
+  else {
+    const count = OAuthScopes.covers(stepUps.requested, missingScope) ? stepUps.count + 1 : 1
+    loginState.stepUps = { requested: OAuthScopes.union(stepUps.requested, missingScope), count }
+  }
+  loginState.missingScope = undefined
+}
+
+/** Keeps the pending login if a retry with the same callback can succeed, and removes it otherwise. */
+const afterFailure = (context: AuthContext, { pending, target }: Completion, failure: CompletionFailure) =>
   Effect.suspend(() => {
     context.onEvent(target.server, "login_failed")
-    if (errorOf(target, pending, failure).reason === "unavailable") return Effect.void
-    const isUnknown = failure._tag === "OAuthFailure" && failure.kind === "client"
-    return LoginRecord.edit(context, target, (before) => {
-      // another process may have begun another one
-      const { login: _, ...rest } = before
-      const left = isOf(before, pending) ? rest : before
-      return isUnknown ? doubting(left, pending) : left
+    if (toAuthError(target, pending, failure).reason === "unavailable") return Effect.void
+    const isClientUnknown = failure._tag === "OAuthFailure" && failure.kind === "client"
+    return LoginRecord.changeLocked(context, target, (record) => {
+      const { login: _, ...withoutLogin } = record
+      // Another process may have started another login.
+      const next = isPendingIn(record, pending) ? withoutLogin : record
+      return isClientUnknown ? markClientDoubtful(next, pending) : next
     })
   })
 
-type Failure = OAuthFailure | StoreFailed | ConnectionError
+type CompletionFailure = OAuthFailure | StoreFailed | ConnectionError
 
-const errorOf = ({ server }: LoginTarget, { clientInfo }: Pending, failure: Failure): AuthError => {
-  if (failure._tag === "OAuthFailure") return loginError(connectionError(server, failure, clientInfo))
-  return failure._tag === "StoreFailed" ? storeError(server, failure) : loginError(failure)
+const toAuthError = ({ server }: LoginTarget, { clientInfo }: PendingLogin, failure: CompletionFailure): AuthError => {
+  switch (failure._tag) {
+    case "OAuthFailure":
+      return loginError(connectionError(server, failure, clientInfo))
+    case "StoreFailed":
+      return storeError(server, failure)
+    default:
+      return loginError(failure)
+  }
 }

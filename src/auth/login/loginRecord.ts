@@ -1,12 +1,13 @@
 /**
- * Changes of what is kept of a login. What there is stays, but for what is changed.
+ * Loads and changes the stored credential of a login.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { ConnectionError } from "../../domain/Errors.js"
+import type { AuthContext } from "../AuthContext.js"
+import { storeError } from "../authErrors.js"
 import type { Credential } from "../tokens/Credential.js"
 import type { StoreFailed } from "../tokens/credentialStorePort.js"
-import { type AuthContext, storeError } from "../AuthContext.js"
 import type { LoginTarget } from "./LoginTarget.js"
 
 export const load = (
@@ -18,28 +19,27 @@ export const load = (
     onFailure: (error) => storeError(target.server, error)
   })
 
+/** Changes the stored credential under the lock of the login. */
 export const change = (
   context: AuthContext,
   target: LoginTarget,
-  to: (before: Credential) => Credential
+  update: (before: Credential) => Credential
 ): Effect.Effect<void, ConnectionError> =>
-  edit(context, target, to).pipe(
+  changeLocked(context, target, update).pipe(
     context.store.exclusively(target),
     Effect.mapError((error) => storeError(target.server, error))
   )
 
-/** Only under the lock. */
-export const edit = (
-  context: AuthContext,
+/** Changes the stored credential. The caller holds the lock of the login. */
+export const changeLocked = Effect.fnUntraced(function* (
+  { store }: AuthContext,
   target: LoginTarget,
-  to: (before: Credential) => Credential
-): Effect.Effect<void, StoreFailed> =>
-  Effect.gen(function* () {
-    const { server, serverUrl } = target
-    const before = Option.getOrElse(yield* context.store.load(target), (): Credential => ({ server, serverUrl }))
-    const next = to(before)
-    if (next === before) return
-    // a record that says nothing is none
-    const isEmpty = next.tokens === undefined && next.clientInfo === undefined && next.login === undefined
-    yield* context.store.save(target, isEmpty ? Option.none() : Option.some(next))
-  })
+  update: (before: Credential) => Credential
+): Effect.fn.Return<void, StoreFailed> {
+  const { server, serverUrl } = target
+  const before = Option.getOrElse(yield* store.load(target), (): Credential => ({ server, serverUrl }))
+  const next = update(before)
+  if (next === before) return
+  const isEmpty = next.tokens === undefined && next.clientInfo === undefined && next.login === undefined
+  yield* store.save(target, isEmpty ? Option.none() : Option.some(next))
+})

@@ -64,7 +64,7 @@ const verdicts = new Set([
 /** Classifies an error of a refresh. An error code outside of the standards does not end a login. */
 export const classifyRefresh = (thrown: unknown): OAuthFailure =>
   thrown instanceof OAuthError && !verdicts.has(String(thrown.code))
-    ? unavailable("the authorization server refused for a reason that is none")
+    ? unavailable("the authorization server rejected the request with an unknown error code")
     : classify(thrown)
 
 /** Classifies any thrown value. What is not recognised counts as `unavailable`. */
@@ -74,37 +74,40 @@ export const classify = (thrown: unknown): OAuthFailure => {
   if (thrown instanceof RegistrationRejectedError) return ofRegistration(thrown.status)
   if (thrown instanceof OAuthError) return ofCode(String(thrown.code))
   if (thrown instanceof IssuerMismatchError) {
-    return refused("issuer_mismatch", "the authorization server is not the one it should be")
+    return refused("issuer_mismatch", "the metadata of the authorization server names another issuer")
   }
   if (thrown instanceof InsecureTokenEndpointError) {
     return refused("insecure_token_endpoint", "the token endpoint is not encrypted, so nothing is sent there")
   }
-  if (!(thrown instanceof Error)) return unavailable("the authorization server gave an answer that makes no sense")
+  if (!(thrown instanceof Error)) return unavailable("the authorization server returned an invalid response")
   if (thrown.message.includes("does not support dynamic client registration")) {
     return new OAuthFailure({
       kind: "registration",
       reason: "registration_required",
-      detail: "the authorization server does not register clients by itself"
+      detail: "the authorization server does not register clients automatically"
     })
   }
   if (thrown.message.startsWith("Incompatible auth server")) {
-    return refused("incompatible_server", "the authorization server does not know authorization codes with PKCE (S256)")
+    return refused(
+      "incompatible_server",
+      "the authorization server does not support authorization codes with PKCE (S256)"
+    )
   }
   const [, status] = /^HTTP (\d{3}) trying to load/.exec(thrown.message) ?? []
   if (status !== undefined)
-    return unavailable(`the description of the authorization server cannot be had (HTTP ${status})`)
+    return unavailable(`the metadata of the authorization server cannot be loaded (HTTP ${status})`)
   if (thrown.message === "fetch failed")
     return unavailable(`the authorization server cannot be reached (${codeOf(thrown)})`)
-  return unavailable("the authorization server gave an answer that makes no sense")
+  return unavailable("the authorization server returned an invalid response")
 }
 
 const ofRegistration = (status: number): OAuthFailure => {
   if (status === 429 || status >= 500)
-    return unavailable(`the authorization server does not register us now (HTTP ${status})`)
+    return unavailable(`the authorization server registers no clients at the moment (HTTP ${status})`)
   return new OAuthFailure({
     kind: "registration",
     reason: "registration_required",
-    detail: `the authorization server refused to register us (HTTP ${status})`
+    detail: `the authorization server rejected the registration of a client (HTTP ${status})`
   })
 }
 
@@ -112,7 +115,7 @@ const ofRegistration = (status: number): OAuthFailure => {
 export const ofCode = (code: string): OAuthFailure => {
   switch (code) {
     case OAuthErrorCode.InvalidGrant:
-      return new OAuthFailure({ kind: "grant", reason: code, detail: "the authorization server no longer accepts it" })
+      return new OAuthFailure({ kind: "grant", reason: code, detail: "the code or refresh token is no longer valid" })
     case OAuthErrorCode.InvalidClient:
     case OAuthErrorCode.UnauthorizedClient:
     case OAuthErrorCode.InvalidClientMetadata:
@@ -120,17 +123,17 @@ export const ofCode = (code: string): OAuthFailure => {
       return new OAuthFailure({
         kind: "client",
         reason: code,
-        detail: `the authorization server does not know us (${code})`
+        detail: `the authorization server does not accept the client (${code})`
       })
     case OAuthErrorCode.ServerError:
     case OAuthErrorCode.TemporarilyUnavailable:
     case OAuthErrorCode.TooManyRequests:
       return unavailable(`the authorization server is not available (${code})`)
     case OAuthErrorCode.AccessDenied:
-      return refused(code, "somebody said no, at the authorization server")
+      return refused(code, "access was denied on the page of the authorization server")
     default:
       return /^[a-z][a-z0-9_]{0,40}$/.test(code)
-        ? refused(code, "the authorization server refused")
-        : refused("refused", "the authorization server refused, for a reason that has no proper name")
+        ? refused(code, "the authorization server rejected the request")
+        : refused("refused", "the authorization server rejected the request with an invalid error code")
   }
 }

@@ -6,13 +6,14 @@ import type { AddressRefused } from "../../connection/http/OutboundGuard.js"
 import { isLoopback } from "../../domain/NetworkAddress.js"
 import { reveal } from "../../domain/Secrets.js"
 import type { OAuthSettings } from "../../domain/server/ServerConfig.js"
-import type { Discovery, Pending } from "../tokens/Credential.js"
+import type { Discovery, PendingLogin } from "../tokens/Credential.js"
+import { grantOf } from "../tokens/Grant.js"
 import { OAuthFailure, ofRefusedAddress, refused } from "./OAuthFailure.js"
 
 /** Returns why an address must not be used, or `undefined`. */
 export type Inspect = (url: URL) => Promise<AddressRefused | undefined>
 
-// --- what the config fixes ------------------------------------------------------------------------------------------
+// --- configured ------------------------------------------------------------------------------------------------------
 
 /** Endpoints that are configured together with a secret: the secret is sent only to them. */
 export interface Fixed {
@@ -30,7 +31,7 @@ export const fixedBy = (settings: OAuthSettings): Fixed | undefined => {
   const token = settings.tokenUrl && reveal(settings.tokenUrl)
   const [first, ...others] = [authorization, token].filter((url) => url !== undefined).map((url) => new URL(url).origin)
   if (first === undefined) return undefined
-  const isComplete = token !== undefined && (authorization !== undefined || settings.grant === "client_credentials")
+  const isComplete = token !== undefined && (authorization !== undefined || !grantOf(settings).usesLoginPage)
   return { authorization, token, origins: [first, ...others], isComplete }
 }
 
@@ -41,7 +42,7 @@ export const isWithin = ({ origins }: Fixed, url: unknown): url is string =>
  * The authorization server whose metadata is requested: the configured issuer, else one that the server names. None if
  * the config fixes all endpoints and the server names another one.
  */
-export const describedBy = (
+export const metadataSource = (
   settings: OAuthSettings,
   serverUrl: string,
   /** The authorization servers that the server names. */
@@ -57,7 +58,7 @@ export const describedBy = (
  * Whether metadata belongs to the authorization server whose endpoints the config fixes. One origin can serve several
  * authorization servers, such as the tenants of an identity provider, and the server could name another one.
  */
-export const isDescriptionOf = (
+export const isMetadataOf = (
   { authorization, token }: Fixed,
   metadata: { readonly authorization_endpoint?: unknown; readonly token_endpoint?: unknown }
 ): boolean => isPublished(authorization, metadata.authorization_endpoint) && isPublished(token, metadata.token_endpoint)
@@ -91,7 +92,7 @@ const otherEndpoint = refused(
   `the login was made at another authorization server than "tokenUrl" or "authorizationUrl" of the config name; log in again`
 )
 
-// --- what is published ----------------------------------------------------------------------------------------------
+// --- published -------------------------------------------------------------------------------------------------------
 
 export interface Endpoints {
   readonly authorization: string | undefined
@@ -128,7 +129,7 @@ export const checkLogin = (
     // The server publishes no login: it may expect other credentials.
     if (discovery.metadata === undefined && !isEncrypted(new URL(token))) return yield* noLogin
     yield* checkEndpoint("token", token, inspect)
-    if (settings.grant === "client_credentials") return
+    if (!grantOf(settings).usesLoginPage) return
     if (authorization === undefined) return yield* missing("authorizationUrl", "address to log in at")
     if (discovery.metadata?.token_endpoint === undefined && fixedBy(settings) !== undefined) {
       return yield* missing("tokenUrl", "token endpoint")
@@ -141,7 +142,7 @@ export const checkLogin = (
 const noLogin = new OAuthFailure({
   kind: "absent",
   reason: "no_login",
-  detail: "the server wants credentials, but publishes no login, and is not encrypted itself"
+  detail: "the server requires credentials, but publishes no login, and does not use https"
 })
 
 const missing = (key: string, what: string) =>
@@ -178,18 +179,18 @@ const checkEndpoint = (name: "authorization" | "token" | "registration", url: st
 const isEncrypted = ({ hostname, protocol }: URL): boolean =>
   protocol === "https:" || (protocol === "http:" && isLoopback(hostname) && !/^127\.(?!0\.0\.1$)/.test(hostname))
 
-// --- who answers ----------------------------------------------------------------------------------------------------
+// --- the issuer ------------------------------------------------------------------------------------------------------
 
 /**
  * Whether a callback comes from the authorization server of the login (RFC 9207). If metadata announces the parameter
  * `iss`, it is required; if it is present, it has to match, with or without metadata.
  */
-export const isFromIssuer = ({ discovery, issuer }: Pending, answers: ReadonlyArray<string>): boolean => {
+export const isFromIssuer = ({ discovery, issuer }: PendingLogin, values: ReadonlyArray<string>): boolean => {
   const { metadata } = discovery
-  if (answers.length === 0) return metadata?.authorization_response_iss_parameter_supported !== true
+  if (values.length === 0) return metadata?.authorization_response_iss_parameter_supported !== true
   const isPublished = metadata?.issuer !== undefined
   const isRight = (iss: string) => (isPublished ? iss === metadata.issuer : isSameIssuer(issuer, iss))
-  return answers.every(isRight)
+  return values.every(isRight)
 }
 
 /** An origin with and without a trailing slash is the same issuer. */

@@ -8,7 +8,7 @@ import * as ServerConfig from "../../domain/server/ServerConfig.js"
 import type { ClientInfo, Credential, Discovery } from "../tokens/Credential.js"
 import type { LoginTarget } from "../login/LoginTarget.js"
 
-type OAuth = Pick<typeof import("./sdkOAuth.js"), "takesMetadataUrl" | "takesRegistrations">
+type OAuth = typeof import("./sdkOAuth.js")
 
 /** The default address of the callback. */
 export const callbackHost = "127.0.0.1"
@@ -19,19 +19,26 @@ export const redirectUriOf = ({ settings }: LoginTarget): string =>
     ? `http://${callbackHost}:${settings.callbackPort}${callbackPath}`
     : Secrets.reveal(settings.redirectUri)
 
-/** The client from the config, if there is one. Its redirect URI cannot be changed. */
-export const given = ({ settings }: LoginTarget, oauth: OAuth, discovery: Discovery): ClientInfo | undefined => {
-  const { clientId, clientMetadataUrl, clientSecret } = settings
-  if (clientId !== undefined) {
-    const secret = clientSecret === undefined ? {} : { clientSecret: Secrets.reveal(clientSecret) }
-    return { clientId: Secrets.reveal(clientId), ...secret, registered: false }
-  }
-  if (clientMetadataUrl === undefined || !oauth.takesMetadataUrl(discovery)) return undefined
+/** The client from the config, if there is one, without its secret. Its redirect URI cannot be changed. */
+export const configured = (
+  { settings }: LoginTarget,
+  oauth: Pick<OAuth, "supportsMetadataUrl">,
+  discovery: Discovery
+): ClientInfo | undefined => {
+  const { clientId, clientMetadataUrl } = settings
+  if (clientId !== undefined) return { clientId: Secrets.reveal(clientId), registered: false }
+  if (clientMetadataUrl === undefined || !oauth.supportsMetadataUrl(discovery)) return undefined
   return { clientId: Secrets.reveal(clientMetadataUrl), authMethod: "none", registered: false }
 }
 
+/** Adds the secret from the config. It is never stored, and may change. */
+export const withConfiguredSecret = ({ settings }: LoginTarget, client: ClientInfo): ClientInfo =>
+  client.registered || settings.clientSecret === undefined
+    ? client
+    : { ...client, clientSecret: Secrets.reveal(settings.clientSecret) }
+
 /** The client registered earlier, if it is valid: same authorization server, not doubtful, not expired. */
-export const known = (
+export const registered = (
   credential: Credential | undefined,
   { issuer }: Discovery,
   now: number
@@ -41,14 +48,10 @@ export const known = (
   return isGood && (clientInfo.clientSecretExpiresAt ?? Infinity) > now ? clientInfo : undefined
 }
 
-/** Whether a login is possible according to the metadata. */
-export const isPossible = (target: LoginTarget, oauth: OAuth, discovery: Discovery): boolean =>
-  given(target, oauth, discovery) !== undefined || oauth.takesRegistrations(discovery)
-
 export const registrationRequired = (target: LoginTarget, { issuer }: Discovery): RegistrationRequired => {
   const isHidden = Redacted.isRedacted(target.settings.redirectUri)
-  const redirectUri = isHidden ? `that "redirectUri" of its config names` : redirectUriOf(target)
-  const detail = `${issuer} does not register clients by itself; the client needs the redirect URI ${redirectUri}`
+  const redirectUri = isHidden ? `from "redirectUri" of its config` : redirectUriOf(target)
+  const detail = `${issuer} does not register clients automatically; the client needs the redirect URI ${redirectUri}`
   const scrub = Secrets.scrub(ServerConfig.secrets(target.config))
   return new RegistrationRequired({ server: target.server, detail: scrub(detail) })
 }

@@ -1,10 +1,11 @@
 /**
- * Finds the authorization server of a server from the metadata that both publish.
+ * Finds the authorization server of a server from the metadata that both publish, and reports each step.
  */
 import {
   checkResourceAllowed,
   discoverAuthorizationServerMetadata,
   discoverOAuthProtectedResourceMetadata,
+  extractWWWAuthenticateParams,
   type FetchLike,
   IssuerMismatchError,
   type OAuthProtectedResourceMetadata,
@@ -15,15 +16,43 @@ import { AddressRefused } from "../../connection/http/OutboundGuard.js"
 import { defined } from "../../domain/internal/defined.js"
 import { reveal } from "../../domain/Secrets.js"
 import type { OAuthSettings } from "../../domain/server/ServerConfig.js"
+import type { Challenge } from "../login/LoginState.js"
 import type { Discovery } from "../tokens/Credential.js"
-import { describedBy, type Fixed, fixedBy, isDescriptionOf, isSameIssuer, isWithin } from "./endpoints.js"
+import { grantOf } from "../tokens/Grant.js"
+import type { DiscoveryStep, OnStep } from "./DiscoveryStep.js"
+import { type Fixed, fixedBy, isMetadataOf, isSameIssuer, isWithin, metadataSource } from "./endpoints.js"
+import { askedFor } from "./oauthScopes.js"
 import { classify, type OAuthFailure, refused } from "./OAuthFailure.js"
 
 interface Options {
   readonly serverUrl: string
   readonly resourceMetadataUrl?: string | undefined
   readonly settings: OAuthSettings
+  /** Called for each request. Must not throw. */
+  readonly onStep?: OnStep
 }
+
+/** Sends a request without credentials and returns the challenge of the server; empty if there is none. */
+export const requestChallenge = (fetch: FetchLike, serverUrl: string, onStep?: OnStep): Effect.Effect<Challenge> =>
+  Effect.tryPromise(async () => {
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
+    const body = JSON.stringify({ jsonrpc: "2.0", id: "login", method: "ping" })
+    const { origin, pathname } = new URL(serverUrl)
+    // Without the query, which often contains a secret.
+    const step = { subject: "server", request: { method: "POST", url: origin + pathname } } as const
+    try {
+      const response = await fetch(serverUrl, { method: "POST", headers, body })
+      const { ok, status } = response
+      const challenge = response.headers.get("www-authenticate")
+      const detail = `HTTP ${status}${challenge === null ? "" : `, WWW-Authenticate: ${challenge}`}`
+      onStep?.({ ...step, status, detail, ok: ok || status === 401 })
+      const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
+      return { scope: askedFor(scope), resourceMetadataUrl: resourceMetadataUrl?.href }
+    } catch (error) {
+      onStep?.({ ...step, detail: classify(error).detail, ok: false })
+      throw error
+    }
+  }).pipe(Effect.orElseSucceed(() => ({})))
 
 /** The authorization server and its metadata. */
 type Found = Pick<Discovery, "authorizationServerUrl" | "issuer"> & { readonly metadata: object | undefined }
@@ -35,8 +64,8 @@ type Found = Pick<Discovery, "authorizationServerUrl" | "issuer"> & { readonly m
 export const discover = (fetch: FetchLike, options: Options): Effect.Effect<Discovery, OAuthFailure> =>
   Effect.tryPromise({
     try: async () => {
-      const { resourceMetadataUrl, serverUrl, settings } = options
-      const described = await describeResource(fetch, serverUrl, resourceMetadataUrl)
+      const { onStep, resourceMetadataUrl, serverUrl, settings } = options
+      const described = await loadResourceMetadata(fetch, serverUrl, resourceMetadataUrl, onStep)
       const { resourceMetadata } = described
       const fixed = fixedBy(settings)
       const { metadata, ...found } = await (fixed === undefined
@@ -46,7 +75,7 @@ export const discover = (fetch: FetchLike, options: Options): Effect.Effect<Disc
         ...found,
         ...defined({
           resourceMetadata: resourceMetadata as Discovery["resourceMetadata"],
-          metadata: metadata as Discovery["metadata"],
+          metadata: withConfiguredTokenUrl(settings, metadata) as Discovery["metadata"],
           resource: resourceOf(serverUrl, resourceMetadata)
         })
       }
@@ -62,18 +91,19 @@ interface Described {
 
 const findNamed = async (
   fetch: FetchLike,
-  { serverUrl, settings }: Options,
+  { onStep, serverUrl, settings }: Options,
   { failure, resourceMetadata }: Described
 ): Promise<Found> => {
   const isConfigured = settings.authorizationUrl !== undefined || settings.tokenUrl !== undefined
   const authorizationServerUrl = resourceMetadata?.authorization_servers?.[0] ?? new URL("/", serverUrl).href
-  const found = await describeServer(fetch, authorizationServerUrl).catch((error) => {
+  const found = await loadServerMetadata(fetch, authorizationServerUrl, onStep).catch((error) => {
     if (isConfigured && !(error instanceof IssuerMismatchError)) return undefined
     throw error
   })
   // The metadata that could not be loaded may name another authorization server.
   if (found === undefined && failure !== undefined && !isConfigured) throw failure
   if (found === undefined && isConfigured) {
+    onStep?.(note("there is no metadata; the endpoints of the config are used"))
     const metadata = fromSettings(settings)
     return { authorizationServerUrl, metadata, issuer: expectedIssuer(settings) ?? authorizationServerUrl }
   }
@@ -86,18 +116,20 @@ const findNamed = async (
 const findWithin = async (
   fetch: FetchLike,
   fixed: Fixed,
-  { serverUrl, settings }: Options,
+  { onStep, serverUrl, settings }: Options,
   named: ReadonlyArray<string> | undefined
 ): Promise<Found> => {
-  const url = describedBy(settings, serverUrl, named)
+  const url = metadataSource(settings, serverUrl, named)
   const described =
     url === undefined
       ? undefined
-      : await describeServer(fetch, url).catch((error) => {
+      : await loadServerMetadata(fetch, url, onStep).catch((error) => {
           if (fixed.isComplete) return undefined
           throw error
         })
-  const found = described !== undefined && isDescriptionOf(fixed, described) ? described : undefined
+  const found = described !== undefined && isMetadataOf(fixed, described) ? described : undefined
+  if (url === undefined) onStep?.(note("not requested: the config names the endpoints and a secret for them"))
+  else if (found === undefined) onStep?.(note("no metadata for the endpoints of the config; those are used"))
   if (found !== undefined) assertIssuer(settings, found.issuer)
   const { authorization_endpoint, registration_endpoint: _, token_endpoint, ...rest } = found ?? fromSettings(settings)
   const within = (endpoint: unknown) => (isWithin(fixed, endpoint) ? endpoint : undefined)
@@ -114,13 +146,31 @@ const findWithin = async (
   }
 }
 
+const note = (detail: string): DiscoveryStep => ({ subject: "authorization", detail, ok: true })
+
+/** Without a login page, a configured token endpoint replaces the published one. */
+const withConfiguredTokenUrl = (settings: OAuthSettings, metadata: object | undefined): object | undefined =>
+  settings.tokenUrl === undefined || grantOf(settings).usesLoginPage
+    ? metadata
+    : { ...metadata, token_endpoint: reveal(settings.tokenUrl) }
+
 /** Tries the address from the challenge first, then the default places: the address may be wrong. */
-const describeResource = async (fetch: FetchLike, serverUrl: string, named: string | undefined): Promise<Described> => {
+const loadResourceMetadata = async (
+  fetch: FetchLike,
+  serverUrl: string,
+  named: string | undefined,
+  onStep: OnStep
+): Promise<Described> => {
   let failure: Error | undefined
   for (const resourceMetadataUrl of named === undefined ? [undefined] : [named, undefined]) {
     try {
       const options = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }
-      return { resourceMetadata: await discoverOAuthProtectedResourceMetadata(serverUrl, options, fetch) }
+      const resourceMetadata = await reporting("resource", fetch, onStep, {
+        load: (fetch) => discoverOAuthProtectedResourceMetadata(serverUrl, options, fetch),
+        finding: ({ authorization_servers: servers = [] }) =>
+          servers.length === 0 ? "names no authorization server" : `logs in at ${servers.join(", ")}`
+      })
+      return { resourceMetadata }
     } catch (error) {
       if (error instanceof TypeError) throw error
       const isOutage = error instanceof Error && /^HTTP 5\d\d /.test(error.message)
@@ -130,15 +180,64 @@ const describeResource = async (fetch: FetchLike, serverUrl: string, named: stri
   return { failure, resourceMetadata: undefined }
 }
 
-const describeServer = (fetch: FetchLike, url: string) =>
-  discoverAuthorizationServerMetadata(url, { fetchFn: fetch }).catch((error) => {
+const loadServerMetadata = (fetch: FetchLike, url: string, onStep: OnStep) => {
+  const load = (url: string) =>
+    reporting("authorization", fetch, onStep, {
+      load: (fetch) => discoverAuthorizationServerMetadata(url, { fetchFn: fetch }),
+      finding: (metadata) => `issuer ${metadata?.issuer}`
+    })
+  return load(url).catch((error) => {
     // An origin with and without a trailing slash is the same issuer.
     const isBare = new URL(url).pathname === "/" && !url.endsWith("/")
-    if (isBare && error instanceof IssuerMismatchError && error.received === `${url}/`) {
-      return discoverAuthorizationServerMetadata(`${url}/`, { fetchFn: fetch })
-    }
+    if (isBare && error instanceof IssuerMismatchError && error.received === `${url}/`) return load(`${url}/`)
     throw error
   })
+}
+
+/** Loads a document and reports the requests that the SDK sends for it. The last one decides. */
+const reporting = async <A>(
+  subject: DiscoveryStep["subject"],
+  fetch: FetchLike,
+  onStep: OnStep,
+  {
+    finding,
+    load
+  }: {
+    readonly load: (fetch: FetchLike) => Promise<A>
+    /** Describes a loaded document. */
+    readonly finding: (document: A) => string
+  }
+): Promise<A> => {
+  const requests: Array<{ readonly url: string; status?: number }> = []
+  const recording: FetchLike = async (url, init) => {
+    const request: (typeof requests)[number] = { url: String(url) }
+    requests.push(request)
+    const response = await fetch(url, init)
+    request.status = response.status
+    return response
+  }
+  const report = (isUsed: boolean, outcome: string) => {
+    for (const [index, { status, url }] of requests.entries()) {
+      const isDecisive = index === requests.length - 1 && (status === undefined || isSuccess(status))
+      const parts = [...(status === undefined ? [] : [`HTTP ${status}`]), ...(isDecisive ? [outcome] : [])]
+      const request = { method: "GET", url } as const
+      onStep?.({ subject, request, status, detail: parts.join(", "), ok: isDecisive && isUsed })
+    }
+  }
+  try {
+    const document = await load(recording)
+    report(true, finding(document))
+    return document
+  } catch (error) {
+    const { detail, kind, reason } = classify(error)
+    const isAnswered = isSuccess(requests.at(-1)?.status ?? 0)
+    if (!isAnswered) report(false, detail)
+    else report(false, kind === "unavailable" ? "rejected: not valid metadata" : `rejected: ${reason}: ${detail}`)
+    throw error
+  }
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 const fromSettings = ({ authorizationUrl, tokenUrl }: OAuthSettings) => ({
   response_types_supported: ["code"],

@@ -8,7 +8,6 @@ import {
   type AuthorizationServerMetadata,
   createPrivateKeyJwtAuth,
   exchangeAuthorization,
-  extractWWWAuthenticateParams,
   type FetchLike,
   fetchToken,
   type OAuthClientInformationMixed,
@@ -24,21 +23,19 @@ import { defined } from "../../domain/internal/defined.js"
 import { isLoopback } from "../../domain/NetworkAddress.js"
 import { reveal } from "../../domain/Secrets.js"
 import type { OAuthSettings } from "../../domain/server/ServerConfig.js"
-import type { ClientInfo, Discovery, Pending } from "../tokens/Credential.js"
-import type { WantedScope } from "../login/LoginState.js"
+import type { ClientInfo, Discovery, PendingLogin } from "../tokens/Credential.js"
 import { assertFixed, isFromIssuer } from "./endpoints.js"
-import { askedFor } from "./oauthScopes.js"
 import { tokenFetch } from "../tokens/tokenFetch.js"
 import { classify, classifyRefresh, OAuthFailure, refused } from "./OAuthFailure.js"
 
-export { checkLogin, describedBy, endpointsOf } from "./endpoints.js"
-export { ofCode, ofRefusedAddress } from "./OAuthFailure.js"
-export { discover } from "./sdkDiscovery.js"
+export { checkLogin, endpointsOf } from "./endpoints.js"
+export { ofCode } from "./OAuthFailure.js"
+export { discover, requestChallenge } from "./sdkDiscovery.js"
 
 /** The server names another authorization server than the one of the login. */
 export const otherIssuer = refused(
   "issuer_mismatch",
-  "the server has gone over to another authorization server; log in to say that this is right"
+  "the server now names another authorization server; log in to confirm it"
 )
 
 /** A granted token, with its lifetime instead of a time of expiry. */
@@ -50,33 +47,20 @@ export interface Granted {
   readonly scope?: string | undefined
 }
 
-const step = <A>(run: () => Promise<A>, understand = classify): Effect.Effect<A, OAuthFailure> =>
-  Effect.tryPromise({ try: run, catch: understand })
+const attempt = <A>(run: () => Promise<A>, toFailure = classify): Effect.Effect<A, OAuthFailure> =>
+  Effect.tryPromise({ try: run, catch: toFailure })
 
-// --- where to log in ------------------------------------------------------------------------------------------------
-
-/** Sends a request without credentials and returns the challenge of the server; empty if there is none. */
-export const ask = (fetch: FetchLike, serverUrl: string): Effect.Effect<WantedScope> =>
-  Effect.tryPromise(async () => {
-    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
-    const body = JSON.stringify({ jsonrpc: "2.0", id: "login", method: "ping" })
-    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(
-      await fetch(serverUrl, { method: "POST", headers, body })
-    )
-    return { scope: askedFor(scope), resourceMetadataUrl: resourceMetadataUrl?.href }
-  }).pipe(Effect.orElseSucceed(() => ({})))
+// --- clients ----------------------------------------------------------------------------------------------------------
 
 const metadataOf = ({ metadata }: Discovery) =>
   metadata === undefined ? {} : { metadata: metadata as unknown as AuthorizationServerMetadata }
 
-// --- who we are -----------------------------------------------------------------------------------------------------
-
 /** Whether the authorization server accepts the URL of a metadata document as client id. */
-export const takesMetadataUrl = ({ metadata }: Discovery): boolean =>
+export const supportsMetadataUrl = ({ metadata }: Discovery): boolean =>
   metadata?.client_id_metadata_document_supported === true
 
 /** Whether clients can be registered. Without metadata, the endpoint may exist at its default path. */
-export const takesRegistrations = ({ metadata }: Discovery): boolean =>
+export const supportsRegistration = ({ metadata }: Discovery): boolean =>
   metadata === undefined || metadata.registration_endpoint !== undefined
 
 export const checkMetadataUrl = (url: string): Effect.Effect<void, OAuthFailure> =>
@@ -90,7 +74,7 @@ export const register = (
   discovery: Discovery,
   options: { readonly clientName: string; readonly redirectUri: string; readonly scope?: string | undefined }
 ): Effect.Effect<ClientInfo, OAuthFailure> =>
-  step(async () => {
+  attempt(async () => {
     const { clientName, redirectUri, scope } = options
     const full = await registerClient(discovery.authorizationServerUrl, {
       ...metadataOf(discovery),
@@ -106,8 +90,8 @@ export const register = (
       fetchFn: fetch
     }).catch((error) => {
       // Without metadata, the server itself is asked to register the client, and may not know the path.
-      const isNobody = discovery.metadata === undefined && error instanceof RegistrationRejectedError
-      throw isNobody && error.status === 404 ? nobody : error
+      const isUnpublished = discovery.metadata === undefined && error instanceof RegistrationRejectedError
+      throw isUnpublished && error.status === 404 ? noLogin : error
     })
     const expires = full.client_secret_expires_at
     return {
@@ -122,10 +106,10 @@ export const register = (
     }
   })
 
-const nobody = new OAuthFailure({
+const noLogin = new OAuthFailure({
   kind: "absent",
   reason: "no_login",
-  detail: "the server wants credentials, but offers no login"
+  detail: "the server requires credentials, but offers no login"
 })
 
 /** Prefers `none`: a client secret would be stored no more safely than the token. */
@@ -167,7 +151,7 @@ const algorithmOf = (pem: string): string => {
       { prime256v1: "ES256", secp384r1: "ES384", secp521r1: "ES512" }[asymmetricKeyDetails?.namedCurve ?? ""] ?? "ES256"
     )
   } catch {
-    throw refused("invalid_key", `"privateKeyPem" is no private key in PEM (PKCS#8)`)
+    throw refused("invalid_key", `"privateKeyPem" is not a private key in PEM (PKCS#8)`)
   }
 }
 
@@ -192,7 +176,7 @@ export const begin = (
     readonly scope?: string | undefined
   }
 ): Effect.Effect<{ readonly authorizationUrl: string; readonly codeVerifier: string }, OAuthFailure> =>
-  step(async () => {
+  attempt(async () => {
     const { client, redirectUri, scope, state } = options
     // The SDK would check PKCE once more, and does not know "assumePkce".
     const { code_challenge_methods_supported: _, ...rest } = discovery.metadata ?? {}
@@ -207,21 +191,21 @@ export const begin = (
   })
 
 /** Checks that a callback comes from the authorization server of the login. */
-export const checkIssuer = (pending: Pending, answers: ReadonlyArray<string>): Effect.Effect<void, OAuthFailure> =>
-  isFromIssuer(pending, answers) ? Effect.void : otherAnswer
+export const checkIssuer = (pending: PendingLogin, values: ReadonlyArray<string>): Effect.Effect<void, OAuthFailure> =>
+  isFromIssuer(pending, values) ? Effect.void : otherSender
 
-const otherAnswer = refused(
+const otherSender = refused(
   "issuer_mismatch",
-  `the answer is not from the authorization server that the login was begun with, so its code was not used; if that server has another name than its address, set "oauth": { "issuer": … }`
+  `the callback is not from the authorization server of the login, so its code was not used; if the issuer of that server differs from its address, set "oauth": { "issuer": … }`
 )
 
 export const exchange = (
   fetch: FetchLike,
   settings: OAuthSettings,
-  { clientInfo, codeVerifier, discovery, redirectUri }: Pending,
+  { clientInfo, codeVerifier, discovery, redirectUri }: PendingLogin,
   code: string
 ): Effect.Effect<Granted, OAuthFailure> =>
-  step(async () =>
+  attempt(async () =>
     granted(
       await exchangeAuthorization(discovery.authorizationServerUrl, {
         ...authenticated(settings, clientInfo, discovery),
@@ -242,7 +226,7 @@ export const refresh = (
   discovery: Discovery,
   refreshToken: string
 ): Effect.Effect<Granted, OAuthFailure> =>
-  step(
+  attempt(
     async () =>
       granted(
         await refreshAuthorization(discovery.authorizationServerUrl, {
@@ -255,14 +239,14 @@ export const refresh = (
   )
 
 /** Requests a token with the grant `client_credentials`, without a person. */
-export const fetchOwn = (
+export const requestClientToken = (
   fetch: FetchLike,
   settings: OAuthSettings,
   client: ClientInfo,
   discovery: Discovery,
   scope: string | undefined
 ): Effect.Effect<Granted, OAuthFailure> =>
-  step(async () => {
+  attempt(async () => {
     const { addClientAuthentication, clientInformation, metadata, resource } = authenticated(
       settings,
       client,

@@ -1,6 +1,6 @@
 /**
- * What is kept of a login: one record for a server's name and address. Tokens belong to that address and to the authorization
- * server that gave them, and go nowhere else.
+ * Defines the stored credential of a login, one for each server name and URL. Its tokens are sent only to that URL and to
+ * the authorization server that issued them.
  */
 import * as Schema from "effect/Schema"
 
@@ -13,11 +13,11 @@ const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(sche
 export const Tokens = Schema.Struct({
   accessToken: Schema.String,
   refreshToken: optional(Schema.String),
-  /** Epoch milliseconds. Absent where the authorization server does not tell. */
+  /** Epoch milliseconds. Absent if the authorization server does not say when the token expires. */
   expiresAt: optional(Schema.Finite),
-  /** What it allows, as far as the authorization server told. */
+  /** The granted scope. Absent if neither the request nor the response named one. */
   scope: optional(Schema.String),
-  /** The authorization server said that the refresh token is of no more use: it is not sent again. */
+  /** Whether the authorization server has rejected the refresh token. Then it is not sent again. */
   refused: optional(Schema.Boolean)
 }).annotations({ identifier: "Tokens" })
 
@@ -28,7 +28,7 @@ export const Tokens = Schema.Struct({
 export type Tokens = typeof Tokens.Type
 
 /**
- * Who we are to an authorization server.
+ * The client as which this program is known to an authorization server.
  *
  * @since 0.1.0
  * @category models
@@ -36,15 +36,15 @@ export type Tokens = typeof Tokens.Type
 export const ClientInfo = Schema.Struct({
   clientId: Schema.String,
   clientSecret: optional(Schema.String),
-  /** Epoch milliseconds; absent is never. */
+  /** Epoch milliseconds. Absent if the secret does not expire. */
   clientSecretExpiresAt: optional(Schema.Finite),
-  /** How we prove it at the token endpoint, where the registration says so. */
+  /** The authentication method for the token endpoint. Absent if the registration did not name one. */
   authMethod: optional(Schema.String),
-  /** Where it may send people back to, as we registered it. */
+  /** The registered redirect URI. */
   redirectUri: optional(Schema.String),
-  /** Whether we registered by ourselves, and may do so again. */
+  /** Whether the client was registered automatically, so that it can be replaced by another registration. */
   registered: Schema.Boolean,
-  /** The last login with it did not come back: perhaps nobody knows it any more. */
+  /** Whether the last login with this client failed or timed out. Then the next login registers another one. */
   doubtful: optional(Schema.Boolean)
 }).annotations({ identifier: "ClientInfo" })
 
@@ -55,20 +55,20 @@ export const ClientInfo = Schema.Struct({
 export type ClientInfo = typeof ClientInfo.Type
 
 /**
- * What was found out about where to log in, in the words of the documents it was found in.
+ * The authorization server of a server, with the metadata that both publish.
  *
  * @since 0.1.0
  * @category models
  */
 export const Discovery = Schema.Struct({
-  /** The authorization server's own name for itself, or its address where it has none. */
+  /** The issuer of the authorization server; its URL, if it publishes none. */
   issuer: Schema.String,
   authorizationServerUrl: Schema.String,
-  /** The document the server publishes about itself. */
+  /** The metadata of the server. */
   resourceMetadata: optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
-  /** The document the authorization server publishes about itself. */
+  /** The metadata of the authorization server. */
   metadata: optional(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
-  /** What tokens are asked for, where the server names itself. */
+  /** The resource for which tokens are requested. Absent if the server publishes no metadata. */
   resource: optional(Schema.String)
 }).annotations({ identifier: "Discovery" })
 
@@ -79,12 +79,12 @@ export const Discovery = Schema.Struct({
 export type Discovery = typeof Discovery.Type
 
 /**
- * A login that was begun: enough to finish it, also in another process.
+ * A login that waits for its callback. Any process that reads it can complete it.
  *
  * @since 0.1.0
  * @category models
  */
-export const Pending = Schema.Struct({
+export const PendingLogin = Schema.Struct({
   oauthState: Schema.String,
   codeVerifier: Schema.String,
   redirectUri: Schema.String,
@@ -94,13 +94,13 @@ export const Pending = Schema.Struct({
   discovery: Discovery,
   /** Epoch milliseconds. */
   startedAt: Schema.Finite
-}).annotations({ identifier: "Pending" })
+}).annotations({ identifier: "PendingLogin" })
 
 /**
  * @since 0.1.0
  * @category models
  */
-export type Pending = typeof Pending.Type
+export type PendingLogin = typeof PendingLogin.Type
 
 /**
  * @since 0.1.0
@@ -113,8 +113,8 @@ export const Credential = Schema.Struct({
   tokens: optional(Tokens),
   clientInfo: optional(ClientInfo),
   discovery: optional(Discovery),
-  /** Beside what there is, so that nothing is lost if it comes to nothing. */
-  login: optional(Pending)
+  /** The pending login. The other fields change only when it succeeds. */
+  login: optional(PendingLogin)
 }).annotations({ identifier: "Credential" })
 
 /**

@@ -1,3 +1,6 @@
+/**
+ * Stores logins in a file of the state directory.
+ */
 import { createHash, randomUUID } from "node:crypto"
 import { watch } from "node:fs"
 import { chmod, readdir, rename, rm, stat } from "node:fs/promises"
@@ -15,18 +18,19 @@ import * as StateFile from "../../system/stateFile.js"
 import { codeOf, makeDirectory, replace } from "../../system/wholeFile.js"
 import { Credential } from "./Credential.js"
 import * as FileLock from "../../system/FileLock.js"
+import * as KeyedMutex from "../../system/keyedMutex.js"
 import { CredentialStore, type Key, nameOf, type Service, StoreFailed } from "./credentialStorePort.js"
 
 const fileName = "mcp-auth.json"
 
 const maxBytes = 16 * 1024 * 1024
 
-/** How often a file is looked at where the system does not tell of changes. */
-const lookEvery = "2 seconds"
+/** How often the file is checked if the operating system does not report changes. */
+const pollInterval = "2 seconds"
 
 /**
- * Keeps logins in `<stateDir>/mcp-auth.json`, readable by nobody but the user, for all processes that use the directory.
- * Nothing is touched before the first login is looked for.
+ * Stores logins in `<stateDir>/mcp-auth.json`, readable only by the user, for all processes that use the directory. The
+ * directory is not accessed before the first login is loaded.
  *
  * @since 0.1.0
  * @category layers
@@ -34,40 +38,37 @@ const lookEvery = "2 seconds"
 export const layerFile = (stateDir: string): Layer.Layer<never> =>
   Layer.effectContext(Effect.map(make(stateDir), (service) => Context.make(CredentialStore, service)))
 
-/** The entries are somebody else's until they are looked at: one that we do not understand stays as it is. */
-interface Content {
+/** The entries are decoded one by one: an entry that this version does not understand is kept unchanged. */
+interface StoredLogins {
   readonly logins: ReadonlyArray<unknown>
 }
 
-const empty: Content = { logins: [] }
+const empty: StoredLogins = { logins: [] }
 
 export const make = (stateDir: string): Effect.Effect<Service> =>
   Effect.gen(function* () {
     const path = join(stateDir, fileName)
     const locks = join(stateDir, "locks")
-    const whole = yield* FileLock.make(join(locks, "mcp-auth"))
-    const single = new Map<string, FileLock.FileLock>()
+    const fileLock = yield* FileLock.make(join(locks, "mcp-auth"))
+    const mutex = KeyedMutex.make()
 
-    const lockOf = (key: Key) =>
-      Effect.gen(function* () {
-        const name = createHash("sha256").update(nameOf(key)).digest("hex").slice(0, 16)
-        const lock = single.get(name) ?? (yield* FileLock.make(join(locks, `mcp-auth-${name}`), { patience }))
-        // whoever was first made the one that counts
-        if (!single.has(name)) single.set(name, lock)
-        return single.get(name)!
-      })
+    /** The lock of one login, which only the caller that holds its mutex uses in this process. */
+    const lockOf = (key: Key) => {
+      const name = createHash("sha256").update(nameOf(key)).digest("hex").slice(0, 16)
+      return FileLock.make(join(locks, `mcp-auth-${name}`), { patience })
+    }
 
     const locked = <A>(effect: Effect.Effect<A, StoreFailed>): Effect.Effect<A, StoreFailed> =>
-      Effect.catchTag(whole.withLock(effect), "LockFailed", unlocked(path))
+      Effect.catchTag(fileLock.withLock(effect), "LockFailed", lockError(path))
 
-    /** What there is, or what to do about what is damaged. */
-    const readOr = (damaged: Effect.Effect<Content, StoreFailed>): Effect.Effect<Content, StoreFailed> =>
+    /** Reads the file. Runs `damaged` if it is not valid. */
+    const readOr = (damaged: Effect.Effect<StoredLogins, StoreFailed>): Effect.Effect<StoredLogins, StoreFailed> =>
       Effect.flatMap(StateFile.read(path, maxBytes), (found) => {
         switch (found._tag) {
           case "Absent":
             return Effect.succeed(empty)
           case "Newer":
-            return failed(`${path} was written by a newer version; use that one, or move the file away`)
+            return failed(`${path} was written by a newer version; use that version, or move the file away`)
           case "Unreadable":
             return failed(`${path} cannot be read; check its permissions`)
           case "Corrupt":
@@ -77,7 +78,7 @@ export const make = (stateDir: string): Effect.Effect<Service> =>
         }
       })
 
-    /** Kept for whoever can make sense of it. Only under the lock: else it might be a new and good one that is moved. */
+    /** Renames the damaged file. Only under the lock, or a new and valid file could be renamed. */
     const moveAside = Effect.gen(function* () {
       const aside = `${path}.corrupt-${yield* Clock.currentTimeMillis}-${randomUUID().slice(0, 8)}`
       yield* Effect.tryPromise({
@@ -95,8 +96,8 @@ export const make = (stateDir: string): Effect.Effect<Service> =>
     const readLocked = readOr(moveAside)
     const read = readOr(locked(readLocked))
 
-    const write = (content: Content) =>
-      Effect.tryPromise({ try: () => tidy(stateDir), catch: codeOf }).pipe(
+    const write = (content: StoredLogins) =>
+      Effect.tryPromise({ try: () => prepareDirectory(stateDir), catch: codeOf }).pipe(
         Effect.zipRight(
           replace(path, `${JSON.stringify({ version: StateFile.version, ...content }, null, 2)}\n`, { durable: true })
         ),
@@ -113,31 +114,33 @@ export const make = (stateDir: string): Effect.Effect<Service> =>
           yield* write({ logins: [...others, ...Option.toArray(credential)] })
         }).pipe(locked, Effect.uninterruptible),
       exclusively: (key) => (effect) =>
-        Effect.flatMap(lockOf(key), (lock) => Effect.catchIf(lock.withLock(effect), isLockFailed, unlocked(path))),
+        Effect.flatMap(lockOf(key), (lock) =>
+          Effect.catchIf(lock.withLock(effect), isLockFailed, lockError(path))
+        ).pipe(mutex.withLock(nameOf(key))),
       changes: changesOf(path)
     }
   })
 
-/** Longer than anything takes that is done under it: a holder may be waiting for an authorization server. */
+/** Longer than any operation under the lock: a holder may wait for an authorization server. */
 const patience = "75 seconds"
 
 const isLockFailed = (error: unknown): error is FileLock.LockFailed => error instanceof FileLock.LockFailed
 
-const unlocked =
+const lockError =
   (path: string) =>
   ({ code, path: lock, pid, reason }: FileLock.LockFailed): Effect.Effect<never, StoreFailed> => {
     if (reason === "held" && pid === undefined) {
-      return failed(`${lock} does not say who holds ${path}; delete it if no process uses it`, true)
+      return failed(`${lock} does not name the process that holds ${path}; delete it if no process uses it`, true)
     }
     return reason === "held"
-      ? failed(`${path} is held by process ${pid}, which does not let go of it`, true)
+      ? failed(`${path} is locked by process ${pid}, which does not release it`, true)
       : failed(`the lock beside ${path} cannot be used (${code})`)
   }
 
 const failed = (detail: string, isTemporary = false): Effect.Effect<never, StoreFailed> =>
   Effect.fail(new StoreFailed({ detail, isTemporary }))
 
-const isContent = (value: unknown): value is Content =>
+const isContent = (value: unknown): value is StoredLogins =>
   Predicate.hasProperty(value, "logins") && Array.isArray(value.logins)
 
 const isOf =
@@ -150,23 +153,25 @@ const decode = Schema.decodeUnknownOption(Credential)
 const loginIn = (logins: ReadonlyArray<unknown>, key: Key): Option.Option<Credential> =>
   Option.flatMap(Option.fromNullable(logins.find(isOf(key))), decode)
 
-/** Whoever writes holds the lock: temporary files of others are what the dead have left. */
-const tidy = async (directory: string): Promise<void> => {
+/** Makes the directory private, and removes temporary files. The caller holds the lock, so they are of processes that have ended. */
+const prepareDirectory = async (directory: string): Promise<void> => {
   await makeDirectory(directory)
   if (((await stat(directory)).mode & 0o077) !== 0) await chmod(directory, 0o700)
-  const left = (await readdir(directory)).filter((name) => name.startsWith(`${fileName}.`) && name.endsWith(".tmp"))
-  await Promise.all(left.map((name) => rm(join(directory, name), { force: true })))
+  const leftovers = (await readdir(directory)).filter(
+    (name) => name.startsWith(`${fileName}.`) && name.endsWith(".tmp")
+  )
+  await Promise.all(leftovers.map((name) => rm(join(directory, name), { force: true })))
 }
 
-/** Of the directory, because the file is another one after each change. */
+/** Watches the directory, because each change replaces the file. */
 const changesOf = (path: string): Stream.Stream<void> =>
   Stream.unwrap(
     Effect.map(Effect.either(Effect.tryPromise(() => makeDirectory(dirname(path)))), () =>
-      Stream.catchAll(told(path), () => seen(path))
+      Stream.catchAll(watchedChanges(path), () => polledChanges(path))
     )
   )
 
-const told = (path: string): Stream.Stream<void, unknown> =>
+const watchedChanges = (path: string): Stream.Stream<void, unknown> =>
   Stream.async<void, unknown>((emit) => {
     try {
       const watcher = watch(dirname(path), { persistent: false }, (_, name) => {
@@ -180,13 +185,13 @@ const told = (path: string): Stream.Stream<void, unknown> =>
     }
   })
 
-const seen = (path: string): Stream.Stream<void> =>
+const polledChanges = (path: string): Stream.Stream<void> =>
   Stream.repeatEffectWithSchedule(
     Effect.orElseSucceed(
       Effect.tryPromise(() => stat(path)),
       () => undefined
     ),
-    Schedule.spaced(lookEvery)
+    Schedule.spaced(pollInterval)
   ).pipe(
     Stream.map((found) => `${found?.ino} ${found?.mtimeMs} ${found?.size}`),
     Stream.changes,

@@ -1,3 +1,6 @@
+/**
+ * Defines the port that stores logins, and its adapter in memory.
+ */
 import * as Array from "effect/Array"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
@@ -8,7 +11,7 @@ import * as KeyedMutex from "../../system/keyedMutex.js"
 import type { Credential } from "./Credential.js"
 
 /**
- * Whose login it is: the same name at another address is somebody else.
+ * Identifies a login. The same server name at another URL is another login.
  *
  * @since 0.1.0
  * @category models
@@ -18,19 +21,19 @@ export interface Key {
   readonly serverUrl: string
 }
 
-/** One text for each. Locks are named after it: it is the same in all versions. */
+/** The key as a text. File names of locks depend on it, so it must be the same in all versions. */
 export const nameOf = ({ server, serverUrl }: Key): string => JSON.stringify([server, serverUrl])
 
 /**
- * The store cannot be used as it is. Nothing was changed.
+ * The store cannot be read or written. Nothing was changed.
  *
  * @since 0.1.0
  * @category errors
  */
 export class StoreFailed extends Data.TaggedError("StoreFailed")<{
-  /** What to look at. Holds no secret. */
+  /** What is wrong, for people. Contains no secret. */
   readonly detail: string
-  /** Whether it may be different soon. */
+  /** Whether a retry may succeed. */
   readonly isTemporary: boolean
 }> {
   override get message(): string {
@@ -39,30 +42,29 @@ export class StoreFailed extends Data.TaggedError("StoreFailed")<{
 }
 
 /**
- * Keeps logins. Provide another one to keep them in a keychain.
+ * Stores logins. Provide another one to store them in a keychain.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** What is kept, as it is at this moment: another process may have changed it. */
+  /** Returns the current credential. Another process may have changed it. */
   readonly load: (key: Key) => Effect.Effect<Option.Option<Credential>, StoreFailed>
-  /** The same for several at once, in their order, where that is cheaper. Defaults to one after the other. */
+  /** Returns several credentials in the order of the keys. Defaults to calling `load` for each key. */
   readonly loadAll?:
     | ((keys: ReadonlyArray<Key>) => Effect.Effect<ReadonlyArray<Option.Option<Credential>>, StoreFailed>)
     | undefined
-  /** Keeps this instead of what was there; nothing removes it. Whole, or not at all. */
+  /** Replaces the credential, or removes it (`None`). Atomic. */
   readonly save: (key: Key, credential: Option.Option<Credential>) => Effect.Effect<void, StoreFailed>
   /**
-   * Runs an effect while nobody else who uses this store runs one for the same login: from the first look until what came of
-   * it is kept. Does not nest.
+   * Runs an effect while no other user of this store, in any process, runs one for the same login. Does not nest.
    */
   readonly exclusively: (key: Key) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | StoreFailed, R>
-  /** Says something when it begins, and each time anything may have changed, also by another process. */
+  /** Emits once at the start, and whenever a credential may have changed, also in another process. */
   readonly changes: Stream.Stream<void>
 }
 
-/** What is kept of each of them, or that nobody knows. */
+/** Loads several credentials; `unknown` if the store could not be read. */
 export const loadAll = (
   store: Service,
   keys: ReadonlyArray<Key>
@@ -78,34 +80,34 @@ export const loadAll = (
   )
 }
 
-/** Keeps logins in memory. */
+/** Stores logins in memory. */
 export const makeMemory = (): Service => {
-  const kept = new Map<string, Credential>()
+  const credentials = new Map<string, Credential>()
   const mutex = KeyedMutex.make()
   const listeners = new Set<() => void>()
   return {
-    load: (key) => Effect.sync(() => Option.fromNullable(kept.get(nameOf(key)))),
+    load: (key) => Effect.sync(() => Option.fromNullable(credentials.get(nameOf(key)))),
     save: (key, credential) =>
       Effect.sync(() => {
-        if (Option.isSome(credential)) kept.set(nameOf(key), credential.value)
-        else kept.delete(nameOf(key))
-        for (const tell of listeners) tell()
+        if (Option.isSome(credential)) credentials.set(nameOf(key), credential.value)
+        else credentials.delete(nameOf(key))
+        for (const listener of listeners) listener()
       }),
     exclusively: (key) => mutex.withLock(nameOf(key)),
     changes: Stream.async<void>((emit) => {
-      const tell = () => void emit.single(undefined)
-      listeners.add(tell)
-      tell()
-      return Effect.sync(() => listeners.delete(tell))
+      const listener = () => void emit.single(undefined)
+      listeners.add(listener)
+      listener()
+      return Effect.sync(() => listeners.delete(listener))
     })
   }
 }
 
-/** Stands for a store of one's own: what one supervisor knows in memory is nobody else's business. */
+/** The default: each supervisor replaces it by a store of its own in memory. */
 export const unset: Service = makeMemory()
 
 /**
- * Defaults to memory, for each supervisor its own.
+ * Defaults to memory, one store for each supervisor.
  *
  * @since 0.1.0
  * @category tags

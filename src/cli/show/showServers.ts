@@ -1,6 +1,7 @@
 /**
  * Renders servers and their statuses for people.
  */
+import { withoutName } from "../../domain/internal/withoutName.js"
 import type { ServerSnapshot } from "../../domain/server/ServerSnapshot.js"
 import { isUsable, type ServerStatus } from "../../domain/server/ServerStatus.js"
 import type { Style } from "../terminal/style.js"
@@ -58,10 +59,6 @@ export const detail = (snapshot: ServerSnapshot, now: number): string => {
       return status.hint
   }
 }
-
-/** Removes the server name from the beginning of an error, for places that show the name anyway. */
-export const withoutName = (name: string, error: string): string =>
-  error.startsWith(`${name}: `) ? error.slice(name.length + 2) : error
 
 const retryOf = (
   { gaveUp, retryAt }: { readonly gaveUp?: string | undefined; readonly retryAt?: number | undefined },

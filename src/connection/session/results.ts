@@ -20,6 +20,7 @@ import { isDeeper, maxDepth } from "../../domain/internal/isDeeper.js"
 import { findingsOf } from "../../domain/internal/parseIssues.js"
 import * as Protocol from "../../domain/catalog/Protocol.js"
 import { scrubDeep } from "../../domain/internal/scrubDeep.js"
+import { withoutName } from "../../domain/internal/withoutName.js"
 import type { RequestError } from "../Session.js"
 import { excerptOf, type Scrubbers } from "./shown.js"
 import type { WireFailure } from "../wire/Wire.js"
@@ -143,4 +144,4 @@ const isRefusal = (reason: ConnectionError): boolean =>
 const refusalStatuses = new Set([307, 308, 400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 425, 426, 431])
 
 const notSent = (server: string, { message }: ConnectionError): NotSent =>
-  new NotSent({ server, reason: message.startsWith(`${server}: `) ? message.slice(server.length + 2) : message })
+  new NotSent({ server, reason: withoutName(server, message) })

@@ -6,6 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import { defined } from "../internal/defined.js"
+import { withoutName } from "../internal/withoutName.js"
 import type { ConnectionError } from "../Errors/connectionErrors.js"
 import { isShortage } from "../internal/shortage.js"
 
@@ -112,12 +113,9 @@ const textOf = (error: ConnectionError): string => {
     case "RegistrationRequired":
       return error.detail
     default:
-      return withoutName(error.message, error.server)
+      return withoutName(error.server, error.message)
   }
 }
-
-const withoutName = (message: string, server: string | undefined): string =>
-  message.startsWith(`${server}: `) ? message.slice(`${server}: `.length) : message
 
 /**
  * @since 0.1.0

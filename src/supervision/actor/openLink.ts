@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { givenHeaders } from "../../auth/Auth.js"
+import * as ProvidedHeaders from "../../auth/providedHeaders.js"
 import type { Headers } from "../../auth/providedHeaders.js"
 import type { Credentials } from "../../connection/Credentials.js"
 import type { Session } from "../../connection/Session.js"
@@ -95,7 +95,7 @@ const connect = (
     })
   if (config._tag === "Local") return Effect.suspend(connectWith)
   if (headers === undefined) return Effect.flatMap(auth.credentialsFor(server, config), connectWith)
-  const provided = givenHeaders(server, (reason) => headers(server, reason))
+  const provided = ProvidedHeaders.make(server, (reason) => headers(server, reason))
   const after = config.timeout.connect
   const deadline = monotonic(context.clock) + after
   const remainingTime = () => Math.max(1, deadline - monotonic(context.clock))

@@ -89,7 +89,7 @@ export const make = (context: SupervisorContext, registry: ServerRegistry): Effe
           leaving.set(name, (leaving.get(name) ?? new Set()).add(actor))
           actor.send({ _tag: "Remove" })
         }
-        context.fork(context.auth.abandon(name))
+        context.fork(context.auth.logins.abandon(name))
         context.events.publish({ type: "ServerRemoved", server: name })
       },
       gone

@@ -5,24 +5,25 @@ import * as FileCredentialStore from "../../../src/auth/tokens/FileCredentialSto
 import * as OAuthCredentials from "../../../src/auth/OAuthCredentials.js"
 import { loginTargetOf } from "../../../src/auth/login/LoginTarget.js"
 import * as ServerConfig from "../../../src/domain/server/ServerConfig.js"
-import { authServer, type Fault, person, protectedServer } from "../support/authServer.js"
+import { authServer, type Fault } from "../support/authServer.js"
+import { person, protectedServer } from "../support/protectedServer.js"
 import { hasty } from "../support/hasty.js"
-import { entryFor, kept, superviseBoth } from "../support/loggedIn.js"
+import { entryFor, storedLogins, superviseBoth } from "../support/loggedIn.js"
 import { awaitStatus, live, temporaryDirectory } from "../support/supervised.js"
 
 const factor = 4320
 const hour = 3_600_000
 
-describe("one day with a token endpoint that fails most of the time", () => {
+describe("a token endpoint that fails most of the time", () => {
   live(
-    "pain 33: never ends in a login",
+    "does not end a login in one day",
     Effect.gen(function* () {
       const clock = hasty(factor)
       const as = yield* authServer({ refresh: "grace", lifetime: 3600 })
       const rs = yield* protectedServer(as)
       const stateDir = yield* temporaryDirectory
       const entry = yield* entryFor(rs.url)
-      // somebody logs in, in his own time
+      // The login happens in real time.
       yield* Effect.scoped(
         Effect.gen(function* () {
           const { auth, supervisor } = yield* superviseBoth({
@@ -47,7 +48,7 @@ describe("one day with a token endpoint that fails most of the time", () => {
         return fault
       }
       const config = Option.getOrThrow(Either.getOrThrow(ServerConfig.decode("it", entry)).config)
-      const subject = loginTargetOf("it", config as ServerConfig.Remote)!
+      const target = loginTargetOf("it", config as ServerConfig.Remote)!
       let served = 0
       let outages = 0
 
@@ -71,15 +72,15 @@ describe("one day with a token endpoint that fails most of the time", () => {
           const outcome = yield* Effect.either(credentials.refused({ status: 401, challenge, sent, retries }))
           if (outcome._tag === "Right") return yield* request(credentials, retries + 1)
           outages += 1
-          // nobody is to log in because of something that passes
+          // A temporary fault must not require a login.
           assert.deepInclude(outcome.left, { _tag: "AuthError", reason: "unavailable" })
         })
 
       const day = Effect.gen(function* () {
         const store = yield* FileCredentialStore.make(stateDir)
         const clientInfo = { name: "test", version: "1" }
-        const engine = yield* AuthContext.make({ store, clientInfo, onEvent: () => {}, onChange: () => {} })
-        const credentials = yield* OAuthCredentials.make(engine, subject)
+        const context = yield* AuthContext.make({ store, clientInfo, onEvent: () => {}, onChange: () => {} })
+        const credentials = yield* OAuthCredentials.make(context, target)
         yield* Effect.ignore(credentials.prepare)
         const until = (yield* Clock.currentTimeMillis) + 24 * hour
         while ((yield* Clock.currentTimeMillis) < until) {
@@ -96,7 +97,7 @@ describe("one day with a token endpoint that fails most of the time", () => {
       assert.isAtLeast(as.given("refresh_token"), 20)
       assert.isAtLeast(met.size, 7)
       assert.isAbove(served, outages)
-      assert.isDefined(as.check(kept(stateDir)[0]?.tokens?.accessToken))
+      assert.isDefined(as.check(storedLogins(stateDir)[0]?.tokens?.accessToken))
     }),
     180_000
   )

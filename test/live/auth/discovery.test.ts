@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { authServer, person, protectedServer, type Protected, type Switches } from "../support/authServer.js"
+import { authServer, type Switches } from "../support/authServer.js"
+import { person, protectedServer, type Protected } from "../support/protectedServer.js"
 import { entryFor, superviseBoth } from "../support/loggedIn.js"
 import { awaitStatus, live } from "../support/supervised.js"
 
@@ -14,11 +15,11 @@ const logIn = (rs: Protected, oauth: Record<string, unknown> = {}) =>
     return yield* auth.login("it")
   })
 
-describe.concurrent("where to log in", () => {
+describe.concurrent("the discovery of an authorization server", () => {
   for (const description of ["named", "path", "root"] as const) {
     for (const metadata of ["oauth", "oidc"] as const) {
       live(
-        `pain 42: is found by a description that is ${description}, and metadata for ${metadata}`,
+        `finds resource metadata (${description}) and metadata for ${metadata}`,
         Effect.gen(function* () {
           const as = yield* authServer({ metadata })
           const rs = yield* protectedServer(as, { description })
@@ -31,7 +32,7 @@ describe.concurrent("where to log in", () => {
 
   for (const status of [401, 403, 404]) {
     live(
-      `pain 42: is found at the root when the other place answers ${status}`,
+      `finds resource metadata at the root if the other address responds ${status}`,
       Effect.gen(function* () {
         const as = yield* authServer()
         const rs = yield* protectedServer(as, { description: "root" })
@@ -42,7 +43,7 @@ describe.concurrent("where to log in", () => {
   }
 
   live(
-    "pain 42: is found although the refusal names a place where nothing is",
+    "finds resource metadata although the challenge names a wrong address",
     Effect.gen(function* () {
       const as = yield* authServer()
       const rs = yield* protectedServer(as, { description: "named" })
@@ -52,7 +53,7 @@ describe.concurrent("where to log in", () => {
   )
 
   live(
-    "pain 42: the address of a server is the same with and without a slash at its end",
+    "accepts an issuer with and without a trailing slash",
     Effect.gen(function* () {
       const as = yield* authServer()
       as.switches.issuer = `${as.url}/`
@@ -65,7 +66,7 @@ describe.concurrent("where to log in", () => {
   )
 
   live(
-    "is what the config says where nothing is published",
+    "uses the endpoints of the config if nothing is published",
     Effect.gen(function* () {
       const as = yield* authServer({ metadata: "none", registration: "off" })
       as.clients.set("mine", { clientId: "mine", secret: undefined, redirectUris: undefined })
@@ -83,23 +84,23 @@ describe.concurrent("where to log in", () => {
     readonly rs?: (rs: Protected) => void
   }> = [
     {
-      name: "an authorization server that calls itself somebody else",
+      name: "an authorization server with another issuer",
       reason: "issuer_mismatch",
       as: (switches) => {
-        switches.issuer = "https://somebody.else"
+        switches.issuer = "https://other.example"
       }
     },
     {
-      name: "a server that describes itself under another address",
+      name: "a server with metadata of another resource",
       reason: "resource_mismatch",
       rs: ({ switches }) => {
-        switches.resource = "https://somebody.else/mcp"
+        switches.resource = "https://other.example/mcp"
       }
     }
   ]
   for (const { as: change, name, reason, rs: spoil } of refusals) {
     live(
-      `is not with ${name}: nothing is sent there, and the status says why`,
+      `rejects ${name}: sends nothing there, and the status says why`,
       Effect.gen(function* () {
         const as = yield* authServer()
         const rs = yield* protectedServer(as)
@@ -118,7 +119,7 @@ describe.concurrent("where to log in", () => {
   }
 
   live(
-    "an ordinary 401 of a server without any login: needs_auth, and after a try the hint to set a header",
+    "finds nothing for a server without a login: needs_auth, and after a login the hint to set a header",
     Effect.gen(function* () {
       const as = yield* authServer()
       const rs = yield* protectedServer(as, { description: "none" })
@@ -130,7 +131,7 @@ describe.concurrent("where to log in", () => {
   )
 
   live(
-    "scopes: what is asked for, else what is known; offline_access where it is known",
+    "selects the requested scopes, else the published ones, and offline_access if it is published",
     Effect.gen(function* () {
       const asked = (
         rsSwitches: Parameters<typeof protectedServer>[1],

@@ -1,7 +1,8 @@
 /** Which addresses a login uses: those of the authorization server that it was begun with, checked before anything is sent. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { type AuthServer, authServer, person, protectedServer, type Switches } from "../support/authServer.js"
+import { type AuthServer, authServer, type Switches } from "../support/authServer.js"
+import { person, protectedServer } from "../support/protectedServer.js"
 import { entryFor, superviseBoth } from "../support/loggedIn.js"
 import { awaitStatus, live } from "../support/supervised.js"
 
@@ -15,11 +16,11 @@ const world = (setup: {
     as.clients.set("mine", { clientId: "mine", secret: "CORPSECRET", redirectUris: undefined })
     as.clients.set("open", { clientId: "open", secret: undefined, redirectUris: undefined })
     const rs = yield* protectedServer(as, { description: setup.description ?? "path" })
-    const somebody = person()
+    const browser = person()
     const entry = yield* entryFor(rs.url, setup.oauth?.(as))
-    const { auth, supervisor } = yield* superviseBoth({ servers: { it: entry }, openUrl: somebody.openUrl })
+    const { auth, supervisor } = yield* superviseBoth({ servers: { it: entry }, openUrl: browser.openUrl })
     yield* supervisor.awaitSettled()
-    return { as, auth, entry, rs, somebody, supervisor }
+    return { as, auth, entry, rs, browser, supervisor }
   })
 
 const configured = (as: AuthServer, clientId = "open") => ({
@@ -28,9 +29,9 @@ const configured = (as: AuthServer, clientId = "open") => ({
   tokenUrl: `${as.url}/token`
 })
 
-describe.concurrent("the issuer in an answer", () => {
+describe.concurrent("the issuer in a callback", () => {
   live(
-    "has to be the one the login was begun with where nothing is published (security M4)",
+    "must be the one of the login if no metadata is published",
     Effect.gen(function* () {
       const stranger = yield* world({ as: { metadata: "none", iss: "wrong" } })
       const error = yield* Effect.flip(stranger.auth.login("it"))
@@ -43,7 +44,7 @@ describe.concurrent("the issuer in an answer", () => {
   )
 
   live(
-    "has to be the origin of the configured login page, or the configured issuer (security M4)",
+    "must be the origin of the configured login page, or the configured issuer",
     Effect.gen(function* () {
       const none = { as: { metadata: "none", iss: "wrong" }, description: "none" } as const
       const stranger = yield* world({ ...none, oauth: configured })
@@ -54,19 +55,19 @@ describe.concurrent("the issuer in an answer", () => {
       assert.strictEqual((yield* honest.auth.login("it")).status, "connected")
 
       // the name that it gives in its answers
-      const issuer = "https://somebody.else"
+      const issuer = "https://other.example"
       const named = yield* world({ ...none, oauth: (as) => ({ ...configured(as), issuer }) })
       assert.strictEqual((yield* named.auth.login("it")).status, "connected")
     })
   )
 
   live(
-    "may be given once, and not be empty (security M4)",
+    "must not be empty or repeated",
     Effect.gen(function* () {
       const { as, auth, entry } = yield* world({ as: { metadata: "none" } })
       const there = `http://127.0.0.1:${entry.oauth.callbackPort}/mcp/oauth/callback`
       const right = encodeURIComponent(as.url)
-      for (const answer of ["iss=", `iss=${right}&iss=https%3A%2F%2Fsomebody.else`, `iss=${right}%2Fpath`]) {
+      for (const answer of ["iss=", `iss=${right}&iss=https%3A%2F%2Fother.example`, `iss=${right}%2Fpath`]) {
         const { state } = yield* auth.startLogin("it")
         const text = `${there}?code=theirs&state=${state}&${answer}`
         assert.deepInclude(yield* Effect.flip(auth.finishLogin("it", text)), { reason: "issuer_mismatch" }, answer)
@@ -76,7 +77,7 @@ describe.concurrent("the issuer in an answer", () => {
   )
 
   live(
-    "that is configured is the only one whose metadata is used (security M4)",
+    "is the configured one: metadata of others is not used",
     Effect.gen(function* () {
       const { as, auth } = yield* world({ oauth: () => ({ issuer: "https://idp.example" }) })
       assert.deepInclude(yield* Effect.flip(auth.login("it")), { reason: "issuer_mismatch" })
@@ -85,15 +86,15 @@ describe.concurrent("the issuer in an answer", () => {
   )
 })
 
-describe.concurrent("endpoints that are configured beside a secret", () => {
+describe.concurrent("endpoints that are configured with a secret", () => {
   live(
-    "are used and no others, whatever the server publishes (security M5)",
+    "are the only ones used, whatever the server publishes",
     Effect.gen(function* () {
       const idp = yield* authServer({ metadata: "none" })
       idp.clients.set("mine", { clientId: "mine", secret: "CORPSECRET", redirectUris: undefined })
       const hostile = yield* world({ oauth: () => ({ ...configured(idp, "mine"), clientSecret: "CORPSECRET" }) })
       yield* Effect.either(hostile.auth.login("it"))
-      assert.strictEqual(new URL(hostile.somebody.opened[0]!).origin, idp.url)
+      assert.strictEqual(new URL(hostile.browser.opened[0]!).origin, idp.url)
       assert.isAtLeast(idp.asked("/token").length, 1)
       // the server has named it, and it is not asked for anything
       assert.deepStrictEqual(hostile.as.journal, [])
@@ -102,7 +103,7 @@ describe.concurrent("endpoints that are configured beside a secret", () => {
 
   for (const given of ["authorizationUrl", "tokenUrl"] as const) {
     live(
-      `with only "${given}", the other one is taken from the same origin or not at all (security M5)`,
+      `with only "${given}", the other one must be published by the same origin`,
       Effect.gen(function* () {
         const idp = yield* authServer()
         idp.clients.set("mine", { clientId: "mine", secret: "CORPSECRET", redirectUris: undefined })
@@ -127,7 +128,7 @@ describe.concurrent("endpoints that are configured beside a secret", () => {
 
   for (const given of ["authorizationUrl", "tokenUrl", "both"] as const) {
     live(
-      `with ${given}, another tenant of the same origin gets neither the person nor the secret (security M5)`,
+      `with ${given}, another tenant of the same origin receives neither the page nor the secret`,
       Effect.gen(function* () {
         const idp = yield* authServer()
         idp.clients.set("mine", { clientId: "mine", secret: "CORPSECRET", redirectUris: undefined })
@@ -154,7 +155,7 @@ describe.concurrent("endpoints that are configured beside a secret", () => {
   }
 
   live(
-    "get no refresh token of a login that was made elsewhere, and elsewhere gets no secret (security M5)",
+    "receive no refresh token of another authorization server, which receives no secret",
     Effect.gen(function* () {
       const idp = yield* authServer({ metadata: "none" })
       const { as, auth, entry, supervisor } = yield* world({ oauth: () => ({ clientId: "open" }) })
@@ -174,7 +175,7 @@ describe.concurrent("published metadata", () => {
   for (const metadata of ["oauth", "oidc"] as const) {
     for (const methods of [undefined, [], ["plain"]]) {
       live(
-        `for ${metadata} with the PKCE methods ${JSON.stringify(methods)} is rejected, unless assumePkce is set (security L8)`,
+        `for ${metadata} with the PKCE methods ${JSON.stringify(methods)} is rejected, unless assumePkce is set`,
         Effect.gen(function* () {
           const as = { metadata, published: { code_challenge_methods_supported: methods } }
           const silent = yield* world({ as })
@@ -182,7 +183,7 @@ describe.concurrent("published metadata", () => {
           assert.deepInclude(error, { _tag: "AuthError", reason: "incompatible_server" })
           assert.include(error.message, `"assumePkce": true`)
           assert.deepStrictEqual(silent.as.asked("/register"), [])
-          assert.deepStrictEqual(silent.somebody.opened, [])
+          assert.deepStrictEqual(silent.browser.opened, [])
           const allowed = yield* world({ as, oauth: () => ({ assumePkce: true }) })
           assert.strictEqual((yield* allowed.auth.login("it")).status, "connected")
         })
@@ -191,7 +192,7 @@ describe.concurrent("published metadata", () => {
   }
 
   live(
-    "without PKCE is good for a machine, which has no page (security L8)",
+    "without PKCE is accepted for client credentials, which need no page",
     Effect.gen(function* () {
       const { supervisor } = yield* world({
         as: { published: { code_challenge_methods_supported: undefined } },
@@ -209,20 +210,20 @@ describe.concurrent("published metadata", () => {
   ]
   for (const [field, address, reason] of unusable) {
     live(
-      `with the ${field} ${address} is rejected before a client is registered and a page is opened (security L9)`,
+      `with the ${field} ${address} is rejected before a client is registered and a page is opened`,
       Effect.gen(function* () {
-        const { as, auth, somebody, supervisor } = yield* world({ as: { published: { [field]: address } } })
+        const { as, auth, browser, supervisor } = yield* world({ as: { published: { [field]: address } } })
         assert.deepInclude(yield* Effect.flip(auth.login("it")), { _tag: "AuthError", reason })
         assert.deepStrictEqual(as.asked("/register"), [])
-        assert.deepStrictEqual(somebody.opened, [])
-        // also before somebody tries to log in
+        assert.deepStrictEqual(browser.opened, [])
+        // Also before a login.
         assert.include((yield* awaitStatus(supervisor, "it", "failed")).error, "not encrypted")
       })
     )
   }
 
   live(
-    "needs no registration endpoint that is encrypted where the client is configured (security L9)",
+    "may name an unencrypted registration endpoint if the client is configured",
     Effect.gen(function* () {
       const { auth } = yield* world({
         as: { published: { registration_endpoint: "http://evil.example/register" } },

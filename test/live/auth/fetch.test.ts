@@ -13,9 +13,9 @@ const fetchOf = (timeout?: number) =>
     return OAuthFetch.make(yield* pool.client("it", undefined), "test/1", timeout)
   })
 
-describe.concurrent("what is asked of an authorization server", () => {
+describe.concurrent("a request to an authorization server", () => {
   live(
-    "ends when it takes too long: that is nobody's verdict",
+    "ends at its time limit, which counts as unavailable",
     Effect.gen(function* () {
       const slow = yield* Raw.serve(() => {})
       const fetch = yield* fetchOf(50)
@@ -26,7 +26,7 @@ describe.concurrent("what is asked of an authorization server", () => {
   )
 
   live(
-    "ends when there is too much of it",
+    "ends if the response is too large",
     Effect.gen(function* () {
       const talkative = yield* Raw.serve((_, response) => void response.end("x".repeat(2 * 1024 * 1024)))
       const fetch = yield* fetchOf()
@@ -37,7 +37,7 @@ describe.concurrent("what is asked of an authorization server", () => {
   )
 
   live(
-    "is answered as it is: status, headers, and what was compressed",
+    "returns status, headers and the decompressed body",
     Effect.gen(function* () {
       const server = yield* Raw.serve((_, response) => {
         response.writeHead(201, { "content-encoding": "gzip", "x-some": "thing" }).end(gzipSync(`{"a":1}`))
@@ -54,7 +54,7 @@ describe.concurrent("what is asked of an authorization server", () => {
   )
 
   live(
-    "is no answer with a status that there is not",
+    "fails if the status is invalid",
     Effect.gen(function* () {
       const fetch = yield* fetchOf()
       for (const status of [600, 999]) {
@@ -68,7 +68,7 @@ describe.concurrent("what is asked of an authorization server", () => {
   )
 
   live(
-    "is not carried elsewhere by a redirect",
+    "does not follow redirects to other origins",
     Effect.gen(function* () {
       const elsewhere = yield* Raw.serve((_, response) => void Raw.status(response, 200))
       const server = yield* Raw.serve((_, response) => void Raw.status(response, 307, { location: elsewhere.url }))

@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
-import { authServer, person, protectedServer } from "../support/authServer.js"
+import { authServer } from "../support/authServer.js"
+import { person, protectedServer } from "../support/protectedServer.js"
 import { entryFor, superviseBoth } from "../support/loggedIn.js"
 import * as Raw from "../support/rawHttp.js"
 import { textOf } from "../support/session.js"
@@ -17,9 +18,9 @@ const withBearers = (good: Set<string>, challenge = "Bearer") =>
     })
   )
 
-describe.concurrent("short-lived bearers", () => {
+describe.concurrent("provided headers", () => {
   live(
-    "pain 44: are asked for at each attempt, and once more after a 401, also on a live session: once for all who need it",
+    "are requested for each attempt, and once more after a 401, also in a session, once for all requests",
     Effect.gen(function* () {
       const good = new Set(["one"])
       const server = yield* withBearers(good)
@@ -47,7 +48,7 @@ describe.concurrent("short-lived bearers", () => {
   )
 
   live(
-    "pain 44: that stay wrong end in needs_auth, and no login is looked for",
+    "that stay invalid end in needs_auth without a discovery",
     Effect.gen(function* () {
       const as = yield* authServer()
       const rs = yield* protectedServer(as)
@@ -67,7 +68,7 @@ describe.concurrent("short-lived bearers", () => {
 
   for (const oauth of [undefined, false] as const) {
     live(
-      `pain 44: may stand in any header, also where a login is ${oauth === false ? "not " : ""}possible`,
+      `may have any name, also where a login is ${oauth === false ? "not " : ""}possible`,
       Effect.gen(function* () {
         let good = "one"
         let current = "one"
@@ -98,7 +99,7 @@ describe.concurrent("short-lived bearers", () => {
   }
 
   live(
-    "pain 44: are not repeated when a server shows them as a scope",
+    "are hidden if a server repeats them as a scope",
     Effect.gen(function* () {
       const server = yield* serveAt(
         0,
@@ -122,7 +123,7 @@ describe.concurrent("short-lived bearers", () => {
   )
 
   live(
-    "pain 44: other headers go along with a login",
+    "are sent together with the token of a login",
     Effect.gen(function* () {
       const as = yield* authServer()
       const rs = yield* protectedServer(as)

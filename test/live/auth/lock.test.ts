@@ -10,9 +10,9 @@ const directory = Effect.map(temporaryDirectory, (path) => join(path, "lock"))
 
 const isHeld = (line: string) => line === "held"
 
-describe.concurrent("a lock", () => {
+describe.concurrent("a file lock", () => {
   live(
-    "is held by one at a time, whoever they are",
+    "is held by one caller at a time, in one process and in several",
     Effect.gen(function* () {
       const path = yield* directory
       let inside = 0
@@ -43,11 +43,11 @@ describe.concurrent("a lock", () => {
   )
 
   live(
-    "that cannot be taken or understood is given up in time, and it is said where it is",
+    "fails in time with its path if it cannot be taken or read",
     Effect.gen(function* () {
       for (const [number, holder] of [
         ["999999999999999", ""],
-        ["7", "nobody we know"]
+        ["7", "unknown process"]
       ] as const) {
         const path = yield* directory
         mkdirSync(path)
@@ -60,7 +60,7 @@ describe.concurrent("a lock", () => {
   )
 
   live(
-    "of somebody else is not left by who had it before the directory was cleared",
+    "of another holder is not released by the holder before the directory was cleared",
     Effect.gen(function* () {
       const path = yield* directory
       const [mine, theirs] = [yield* FileLock.make(path), yield* FileLock.make(path)]
@@ -83,7 +83,7 @@ describe.concurrent("a lock", () => {
   )
 
   live(
-    "of a process that is suspended is not taken from it; of one that is dead, it is",
+    "of a suspended process stays held; of a dead process it is free",
     Effect.gen(function* () {
       const path = yield* directory
       const holder = yield* program("./lockHolder.ts", path)
@@ -101,19 +101,19 @@ describe.concurrent("a lock", () => {
   )
 
   live(
-    "whose holder is unknown to us is not taken: he may be of another machine",
+    "whose holder is unknown stays held: it may run on another machine",
     Effect.gen(function* () {
       const path = yield* directory
       const first = yield* FileLock.make(path)
       yield* first.withLock(Effect.void)
-      writeFileSync(join(path, "1"), "somebody")
+      writeFileSync(join(path, "1"), "unknown")
       const second = yield* FileLock.make(path, { patience: "100 millis" })
       assert.strictEqual((yield* Effect.flip(second.withLock(Effect.void))).reason, "held")
     })
   )
 
   live(
-    "whose holder's number now belongs to another process is free",
+    "is free if the process id of its holder now belongs to another process",
     Effect.gen(function* () {
       const path = yield* directory
       const first = yield* FileLock.make(path)
@@ -130,7 +130,7 @@ describe.concurrent("a lock", () => {
   )
 
   live(
-    "is left when what was done under it fails or is interrupted",
+    "is released after a failure or an interrupt",
     Effect.gen(function* () {
       const lock = yield* FileLock.make(yield* directory)
       yield* Effect.flip(lock.withLock(Effect.fail("no")))
@@ -145,7 +145,7 @@ describe.concurrent("a lock", () => {
   )
 
   live(
-    "can be given up while waiting",
+    "can be interrupted while it waits",
     Effect.gen(function* () {
       const path = yield* directory
       const holder = yield* program("./lockHolder.ts", path)
@@ -158,7 +158,7 @@ describe.concurrent("a lock", () => {
   )
 
   live(
-    "that cannot be written says what the system says",
+    "that cannot be written fails with the error code of the system",
     Effect.gen(function* () {
       const path = yield* temporaryDirectory
       const file = join(path, "file")

@@ -1,24 +1,25 @@
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { authServer, person, protectedServer } from "../support/authServer.js"
-import { entryFor, kept, superviseBoth } from "../support/loggedIn.js"
+import { authServer } from "../support/authServer.js"
+import { person, protectedServer } from "../support/protectedServer.js"
+import { entryFor, storedLogins, superviseBoth } from "../support/loggedIn.js"
 import { textOf } from "../support/session.js"
 import { awaitStatus, live } from "../support/supervised.js"
 
 const machine = { grant: "client_credentials", clientId: "machine" }
 
-describe.concurrent("a machine's own credentials", () => {
+describe.concurrent("client credentials", () => {
   live(
-    "connect without anybody, are asked for anew when they end, and keep no secret",
+    "connect without a person, are renewed when they expire, and store no secret",
     Effect.gen(function* () {
       const as = yield* authServer({ registration: "off", lifetime: 3600 })
       as.clients.set("machine", { clientId: "machine", secret: "machine-secret", redirectUris: undefined })
       const rs = yield* protectedServer(as, { scope: "all" })
-      const somebody = person()
+      const browser = person()
       const { auth, stateDir, supervisor } = yield* superviseBoth({
         servers: { it: yield* entryFor(rs.url, { ...machine, clientSecret: "machine-secret", scope: "all" }) },
-        openUrl: somebody.openUrl
+        openUrl: browser.openUrl
       })
       yield* awaitStatus(supervisor, "it", "connected")
       as.expire()
@@ -26,11 +27,11 @@ describe.concurrent("a machine's own credentials", () => {
       assert.deepStrictEqual(new Set(yield* Effect.all(calls, { concurrency: 10 })), new Set(["called"]))
       assert.strictEqual(as.given("client_credentials"), 2)
       assert.strictEqual(as.asked("/token")[0]?.get("scope"), "all")
-      assert.deepStrictEqual(somebody.opened, [])
-      assert.notInclude(JSON.stringify(kept(stateDir)), "machine-secret")
+      assert.deepStrictEqual(browser.opened, [])
+      assert.notInclude(JSON.stringify(storedLogins(stateDir)), "machine-secret")
       assert.strictEqual(yield* auth.status("it"), "authenticated")
       assert.strictEqual((yield* auth.login("it")).status, "connected")
-      assert.deepStrictEqual(somebody.opened, [])
+      assert.deepStrictEqual(browser.opened, [])
     })
   )
 
@@ -39,7 +40,7 @@ describe.concurrent("a machine's own credentials", () => {
     ["EC", () => generateKeyPairSync("ec", { namedCurve: "P-256" })]
   ] as const) {
     live(
-      `prove who they are with a key (private_key_jwt, ${name})`,
+      `authenticate with a private key (private_key_jwt, ${name})`,
       Effect.gen(function* () {
         const { privateKey, publicKey } = make()
         const as = yield* authServer({ registration: "off", methods: ["private_key_jwt"] })
@@ -68,7 +69,7 @@ describe.concurrent("a machine's own credentials", () => {
   }
 
   live(
-    "with a key that cannot sign say so, and nothing is sent",
+    "with a key that cannot sign fail, and nothing is sent",
     Effect.gen(function* () {
       const as = yield* authServer({ registration: "off" })
       const rs = yield* protectedServer(as)
@@ -91,7 +92,7 @@ describe.concurrent("a machine's own credentials", () => {
   )
 
   live(
-    "pain 43: go to no other authorization server because the server names one, unless somebody says so",
+    "are sent to another authorization server only after a login confirms it",
     Effect.gen(function* () {
       const known = { clientId: "machine", secret: "machine-secret", redirectUris: undefined }
       const [first, second] = [yield* authServer(), yield* authServer()]
@@ -119,7 +120,7 @@ describe.concurrent("a machine's own credentials", () => {
   )
 
   live(
-    "that are wrong are needs_client_registration; an outage is not",
+    "that are rejected lead to needs_client_registration; an outage does not",
     Effect.gen(function* () {
       const as = yield* authServer({ registration: "off" })
       const rs = yield* protectedServer(as)
@@ -138,7 +139,7 @@ describe.concurrent("a machine's own credentials", () => {
   )
 
   live(
-    "without a client id say so",
+    "require a client id",
     Effect.gen(function* () {
       const rs = yield* protectedServer(yield* authServer())
       const { supervisor } = yield* superviseBoth({

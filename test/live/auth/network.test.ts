@@ -64,7 +64,7 @@ const refusedAs = (reason: string, setup: Parameters<typeof world>[0]) =>
 describe.concurrent("a server on the internet that names", () => {
   for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "169.254.169.254", "10.0.0.1", "fd00::1"]) {
     live(
-      `a description at a name that resolves to ${address} does not make us connect (security M6)`,
+      `metadata at a name that resolves to ${address} does not make us connect`,
       refusedAs("private_address", { address, resourceMetadata: (port) => `https://rebound.example:${port}/x` })
     )
   }
@@ -79,7 +79,7 @@ describe.concurrent("a server on the internet that names", () => {
     "0.0.0.0"
   ]) {
     live(
-      `an authorization server at ${host} does not make us connect (security M6)`,
+      `an authorization server at ${host} does not make us connect`,
       refusedAs("private_address", {
         pages: (origin, port) => ({
           [resource]: json({ resource: `${origin}/mcp`, authorization_servers: [`http://${host}:${port}`] })
@@ -89,7 +89,7 @@ describe.concurrent("a server on the internet that names", () => {
   }
 
   live(
-    "an authorization server that is not encrypted does not make us connect (security M6)",
+    "an authorization server that is not encrypted does not make us connect",
     refusedAs("insecure_address", {
       pages: (origin) => ({
         [resource]: json({ resource: `${origin}/mcp`, authorization_servers: ["http://as.example"] })
@@ -100,7 +100,7 @@ describe.concurrent("a server on the internet that names", () => {
   for (const endpoint of ["authorization_endpoint", "token_endpoint", "registration_endpoint"]) {
     for (const host of ["http://127.0.0.1", "https://rebound.example"]) {
       live(
-        `${host} as its ${endpoint} does not make us register, post or open a page (security M6)`,
+        `${host} as its ${endpoint} receives no registration, no request and no page`,
         refusedAs("private_address", {
           pages: (origin, port) => ({
             [metadata]: json({
@@ -119,7 +119,7 @@ describe.concurrent("a server on the internet that names", () => {
   }
 
   live(
-    "no login and is not encrypted itself says to set a header, and nothing is registered (security L9)",
+    "no login and is not encrypted gets a hint to set a header, and nothing is registered",
     Effect.gen(function* () {
       const { auth, remote, supervisor } = yield* world({})
       assert.deepInclude(yield* Effect.flip(auth.startLogin("it")), { reason: "no_login" })
@@ -129,7 +129,7 @@ describe.concurrent("a server on the internet that names", () => {
   )
 
   live(
-    "an internal address in a redirect does not make us connect (security M6)",
+    "an internal address in a redirect does not make us connect",
     Effect.gen(function* () {
       const { internal, remote } = yield* world({
         pages: (_, port) => ({
@@ -142,7 +142,7 @@ describe.concurrent("a server on the internet that names", () => {
   )
 
   live(
-    "an internal address is asked where the config says that it may (security M6)",
+    "an internal address receives requests if the config allows it",
     Effect.gen(function* () {
       const { internal } = yield* world({
         entry: { privateNetwork: true },

@@ -3,24 +3,25 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import type { Credential } from "../../../src/auth/tokens/Credential.js"
-import { type AuthServer, authServer, type Fault, person, protectedServer } from "../support/authServer.js"
-import { type Both, entryFor, fileIn, kept, superviseBoth } from "../support/loggedIn.js"
+import { type AuthServer, authServer, type Fault } from "../support/authServer.js"
+import { person, protectedServer } from "../support/protectedServer.js"
+import { type Both, entryFor, fileIn, storedLogins, superviseBoth } from "../support/loggedIn.js"
 import { program } from "../support/program.js"
 import { awaitStatus, eventsUntil, live, temporaryDirectory } from "../support/supervised.js"
 
-/** An authorization server, a server behind it, and somebody who is logged in. */
+/** An authorization server, a server that it protects, and a supervisor with a login. */
 const loggedIn = (switches: Parameters<typeof authServer>[0] = {}) =>
   Effect.gen(function* () {
     const as = yield* authServer(switches)
     const rs = yield* protectedServer(as)
     const stateDir = yield* temporaryDirectory
-    const somebody = person()
+    const browser = person()
     const entry = yield* entryFor(rs.url)
-    const both = yield* superviseBoth({ servers: { it: entry }, openUrl: somebody.openUrl, stateDir })
+    const both = yield* superviseBoth({ servers: { it: entry }, openUrl: browser.openUrl, stateDir })
     yield* awaitStatus(both.supervisor, "it", "needs_auth")
     const { status } = yield* both.auth.login("it")
     assert.strictEqual(status, "connected")
-    return { ...both, as, rs, somebody, stateDir, entry }
+    return { ...both, as, rs, browser, stateDir, entry }
   })
 
 const call = ({ supervisor }: Pick<Both, "supervisor">) =>
@@ -35,11 +36,15 @@ const calls = (both: Pick<Both, "supervisor">, count: number) =>
     { concurrency: "unbounded" }
   )
 
-/** Changes what is kept, as time or somebody else would. */
+/** Changes the stored credential, as time or another process would. */
 const rewrite = (stateDir: string, change: (login: Credential) => Credential) =>
-  writeFileSync(join(stateDir, "mcp-auth.json"), JSON.stringify({ version: 1, logins: kept(stateDir).map(change) }), {
-    mode: 0o600
-  })
+  writeFileSync(
+    join(stateDir, "mcp-auth.json"),
+    JSON.stringify({ version: 1, logins: storedLogins(stateDir).map(change) }),
+    {
+      mode: 0o600
+    }
+  )
 
 const fiveProcesses = (stateDir: string, url: string) =>
   Effect.all(
@@ -53,7 +58,7 @@ const isResult = (line: string) => line.startsWith("[")
 
 describe("an expired token", () => {
   live(
-    "pain 32: 5 processes that start with one, then 5 × 10 calls with the next: one refresh each, all succeed, none is lost",
+    "is refreshed once for 5 processes that start with it, and once for their 50 calls, which all succeed",
     Effect.gen(function* () {
       const { as, rs, stateDir, supervisor } = yield* loggedIn()
       yield* supervisor.disable("it")
@@ -62,7 +67,7 @@ describe("an expired token", () => {
       const processes = yield* fiveProcesses(stateDir, rs.url)
       yield* Effect.forEach(processes, ({ line }) => line(isStatus("connected")), { concurrency: 5 })
       assert.strictEqual(as.asked("/token").filter(isRefresh).length, 1)
-      const before = kept(stateDir)[0]?.tokens
+      const before = storedLogins(stateDir)[0]?.tokens
       as.expire()
       for (const { child } of processes) child.kill("SIGUSR2")
       const results = yield* Effect.forEach(processes, ({ line }) => line(isResult), { concurrency: 5 })
@@ -72,7 +77,7 @@ describe("an expired token", () => {
       )
       assert.strictEqual(as.asked("/token").filter(isRefresh).length, 2)
       assert.strictEqual(as.misuse(), 0)
-      const after = kept(stateDir)[0]?.tokens
+      const after = storedLogins(stateDir)[0]?.tokens
       assert.notStrictEqual(after?.refreshToken, before?.refreshToken)
       assert.isDefined(as.check(after?.accessToken))
     }),
@@ -82,7 +87,7 @@ describe("an expired token", () => {
 
 describe.concurrent("a refresh", () => {
   live(
-    "pain 32: is made once for 100 calls that are refused at once, and no call is executed twice",
+    "is made once for 100 calls that are rejected at once, and no call is executed twice",
     Effect.gen(function* () {
       const both = yield* loggedIn()
       for (let round = 1; round <= 3; round += 1) {
@@ -112,7 +117,7 @@ describe.concurrent("a refresh", () => {
   ]
   for (const fault of faults) {
     live(
-      `pain 33: that meets ${JSON.stringify(fault)} leaves what is kept byte-identical, and the status is not needs_auth`,
+      `that meets ${JSON.stringify(fault)} leaves the stored login unchanged, and the status is not needs_auth`,
       Effect.gen(function* () {
         const both = yield* loggedIn()
         const { as, stateDir, supervisor } = both
@@ -128,7 +133,7 @@ describe.concurrent("a refresh", () => {
         as.switches.fault = () => undefined
         yield* awaitStatus(supervisor, "it", "connected")
         assert.strictEqual(yield* call(both), "ok")
-        assert.deepStrictEqual(both.somebody.opened.length, 1)
+        assert.deepStrictEqual(both.browser.opened.length, 1)
       })
     )
   }
@@ -143,7 +148,7 @@ describe.concurrent("a refresh", () => {
     { expires_in: 1e300 }
   ]) {
     live(
-      `pain 33: that is answered with ${JSON.stringify(odd)} goes on, and can be done again`,
+      `with the response ${JSON.stringify(odd)} succeeds and can be repeated`,
       Effect.gen(function* () {
         const both = yield* loggedIn({ refresh: "keep" })
         const { as, stateDir } = both
@@ -153,7 +158,7 @@ describe.concurrent("a refresh", () => {
           assert.strictEqual(yield* call(both), "ok")
           assert.strictEqual(as.given("refresh_token"), round)
         }
-        const tokens = kept(stateDir)[0]?.tokens
+        const tokens = storedLogins(stateDir)[0]?.tokens
         assert.match(tokens?.refreshToken ?? "", /^refresh-/)
         assert.isAbove(tokens?.expiresAt ?? Infinity, Date.now() + 60_000)
         assert.isBelow(tokens?.expiresAt ?? 0, 8.64e15)
@@ -162,7 +167,7 @@ describe.concurrent("a refresh", () => {
   }
 
   live(
-    "pain 33: with an authorization server that is gone is tried again until it is back",
+    "is retried until the authorization server is available again",
     Effect.gen(function* () {
       const both = yield* loggedIn()
       const { as, stateDir, supervisor } = both
@@ -177,10 +182,10 @@ describe.concurrent("a refresh", () => {
   )
 
   live(
-    "pain 33: that is refused for the token that is kept is a login, and is not tried again",
+    "that is rejected for the stored token requires a login and is not retried",
     Effect.gen(function* () {
       const both = yield* loggedIn()
-      const { as, auth, somebody, supervisor } = both
+      const { as, auth, browser, supervisor } = both
       as.revoke()
       assert.strictEqual(yield* call(both), "AuthRequired")
       const status = yield* awaitStatus(supervisor, "it", "needs_auth")
@@ -190,17 +195,17 @@ describe.concurrent("a refresh", () => {
       assert.strictEqual((yield* supervisor.restart("it")).status, "needs_auth")
       assert.strictEqual(as.asked("/token").length, asked)
       assert.strictEqual(yield* auth.status("it"), "expired")
-      assert.strictEqual(somebody.opened.length, 1)
+      assert.strictEqual(browser.opened.length, 1)
       assert.strictEqual((yield* auth.login("it")).status, "connected")
     })
   )
 
   live(
-    "pain 32: that is refused for a token which was replaced meanwhile goes on with the new one",
+    "that is rejected for a token which has been replaced continues with the new one",
     Effect.gen(function* () {
       const both = yield* loggedIn()
       const { as, stateDir } = both
-      const [good] = kept(stateDir)
+      const [good] = storedLogins(stateDir)
       as.expire()
       // another program without a lock: it refreshes while our own request is on its way
       const arrived = yield* Deferred.make<void>()
@@ -215,16 +220,16 @@ describe.concurrent("a refresh", () => {
       }
       assert.strictEqual(yield* call(both), "ok")
       yield* Deferred.await(arrived)
-      assert.strictEqual(kept(stateDir)[0]?.tokens?.accessToken, "stolen")
+      assert.strictEqual(storedLogins(stateDir)[0]?.tokens?.accessToken, "stolen")
     })
   )
 
   live(
-    "goes on when whoever needed it is gone: tokens that were given are kept",
+    "continues if its caller is interrupted, and saves the issued tokens",
     Effect.gen(function* () {
       const both = yield* loggedIn()
       const { as, stateDir } = both
-      const before = kept(stateDir)[0]?.tokens?.refreshToken
+      const before = storedLogins(stateDir)[0]?.tokens?.refreshToken
       as.expire()
       const asked = yield* Deferred.make<void>()
       as.switches.fault = () => {
@@ -235,14 +240,14 @@ describe.concurrent("a refresh", () => {
       yield* Deferred.await(asked)
       yield* Fiber.interrupt(fiber)
       yield* eventsUntil(both.supervisor, (event) => event.type === "Auth" && event.what === "refreshed")
-      assert.notStrictEqual(kept(stateDir)[0]?.tokens?.refreshToken, before)
+      assert.notStrictEqual(storedLogins(stateDir)[0]?.tokens?.refreshToken, before)
       assert.strictEqual(yield* call(both), "ok")
       assert.strictEqual(as.given("refresh_token"), 1)
     })
   )
 
   live(
-    "comes before the token ends: no request is refused",
+    "happens before the token expires: no request is rejected",
     Effect.gen(function* () {
       const both = yield* loggedIn({ lifetime: 3 })
       const { as, rs, supervisor } = both

@@ -5,7 +5,8 @@ import { Effect, Redacted } from "effect"
 import * as Connector from "../../../src/connection/Connector.js"
 import { AuthError } from "../../../src/domain/Errors.js"
 import * as Secrets from "../../../src/domain/Secrets.js"
-import { authServer, protectedServer } from "../support/authServer.js"
+import { authServer } from "../support/authServer.js"
+import { protectedServer } from "../support/protectedServer.js"
 import { entryFor, superviseBoth } from "../support/loggedIn.js"
 import { program } from "../support/program.js"
 import * as Raw from "../support/rawHttp.js"
@@ -15,7 +16,7 @@ import { awaitStatus, freePort, live, temporaryDirectory } from "../support/supe
 describe("secrets of logins", () => {
   for (const when of ["prepare", "refused"] as const) {
     live(
-      `are hidden in what those say who bring credentials: ${when}`,
+      `are hidden in errors of logins: ${when}`,
       Effect.gen(function* () {
         const rs = yield* protectedServer(yield* authServer())
         const said = Effect.fail(new AuthError({ server: "it", reason: "refused", detail: "you said canary-key" }))
@@ -38,7 +39,7 @@ describe("secrets of logins", () => {
     ["as a whole", Redacted.make("https://canary-key.example/here")]
   ] as const) {
     live(
-      `a redirect URI that is secret ${kind} is not told to who has to register it`,
+      `a secret redirect URI ${kind} is not shown in the request to register it`,
       Effect.gen(function* () {
         const as = yield* authServer({ registration: "off" })
         const rs = yield* protectedServer(as)
@@ -56,7 +57,7 @@ describe("secrets of logins", () => {
   }
 
   live(
-    "appear in no log, event, status, error, trace or output: nowhere but in the file that keeps them",
+    "appear in no log, event, status, error, trace or output, only in the file that stores them",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const clientSecret = "canary-of-the-client"

@@ -1,7 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ServerStatus } from "../../../src/domain/server/ServerStatus.js"
-import { authServer, person, protectedServer } from "../support/authServer.js"
+import { authServer } from "../support/authServer.js"
+import { person, protectedServer } from "../support/protectedServer.js"
 import { entryFor, superviseBoth } from "../support/loggedIn.js"
 import { awaitStatus, eventsUntil, live } from "../support/supervised.js"
 
@@ -15,9 +16,9 @@ const all: ReadonlyArray<ServerStatus["status"]> = [
   "needs_client_registration"
 ]
 
-describe("a server that wants a login", () => {
+describe("a server that requires a login", () => {
   live(
-    "reaches every status there is, and leaves it again",
+    "reaches and leaves every status",
     Effect.gen(function* () {
       const as = yield* authServer({ registration: "off" })
       const rs = yield* protectedServer(as)

@@ -4,16 +4,16 @@ import { assert, describe } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Stream } from "effect"
 import * as FileCredentialStore from "../../../src/auth/tokens/FileCredentialStore.js"
 import type { Credential } from "../../../src/auth/tokens/Credential.js"
-import { fileIn, kept } from "../support/loggedIn.js"
+import { fileIn, storedLogins } from "../support/loggedIn.js"
 import { program } from "../support/program.js"
 import { live, temporaryDirectory } from "../support/supervised.js"
 
 const key = { server: "it", serverUrl: "http://127.0.0.1/mcp" }
 const login: Credential = { ...key, issuer: "http://as", tokens: { accessToken: "a-token", refreshToken: "another" } }
 
-describe("kept logins", () => {
+describe("stored logins", () => {
   live(
-    "pain 34: 4 processes × 200 updates with kill -9 and SIGSTOP: always whole, no update lost, mode 0600",
+    "stay complete and private during 800 updates of 4 processes that are killed and suspended, without a lost update",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const updates = 200
@@ -61,7 +61,7 @@ describe("kept logins", () => {
         Effect.zipRight(
           Effect.sync(() => {
             if (!readdirSync(stateDir).includes("mcp-auth.json")) return
-            assert.isArray(kept(stateDir))
+            assert.isArray(storedLogins(stateDir))
             assert.strictEqual(statSync(join(stateDir, "mcp-auth.json")).mode & 0o777, 0o600)
             reads += 1
           }),
@@ -70,7 +70,7 @@ describe("kept logins", () => {
       )
       const names = ["a", "b", "c", "d"]
       yield* Effect.raceFirst(Effect.all(names.map(worker), { concurrency: 4 }), reading)
-      const logins = kept(stateDir)
+      const logins = storedLogins(stateDir)
       const words = (logins.find(({ server }) => server === "shared")?.tokens?.scope ?? "").split(" ")
       const expected = names.flatMap((name) => Array.from({ length: updates }, (_, index) => `${name}-${index + 1}`))
       assert.deepStrictEqual([...words].sort(), [...expected].sort())
@@ -91,7 +91,7 @@ describe("kept logins", () => {
   )
 
   live(
-    "pain 34: a damaged file is moved aside, and nothing of it is lost",
+    "in a damaged file are moved aside and not lost",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const store = yield* FileCredentialStore.make(stateDir)
@@ -106,7 +106,7 @@ describe("kept logins", () => {
   )
 
   live(
-    "a file of a newer version is left alone, and nothing is written",
+    "of a newer version are left unchanged",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const store = yield* FileCredentialStore.make(stateDir)
@@ -119,21 +119,21 @@ describe("kept logins", () => {
   )
 
   live(
-    "entries that we do not understand stay as they are",
+    "that cannot be decoded stay unchanged",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const store = yield* FileCredentialStore.make(stateDir)
-      const strange = { server: "other", serverUrl: "x", of: "somebody else" }
+      const strange = { server: "other", serverUrl: "x", of: "unknown" }
       writeFileSync(join(stateDir, "mcp-auth.json"), JSON.stringify({ version: 1, logins: [strange] }))
       yield* store.save(key, Option.some(login))
-      assert.deepStrictEqual(kept(stateDir), [strange, login] as never)
+      assert.deepStrictEqual(storedLogins(stateDir), [strange, login] as never)
       yield* store.save(key, Option.none())
-      assert.deepStrictEqual(kept(stateDir), [strange] as never)
+      assert.deepStrictEqual(storedLogins(stateDir), [strange] as never)
     })
   )
 
   live(
-    "are for nobody but the user, also where the directory was open",
+    "are readable only by the user, also if the directory was open",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       chmodSync(stateDir, 0o755)
@@ -145,7 +145,7 @@ describe("kept logins", () => {
   )
 
   live(
-    "pain 43: belong to a name and an address",
+    "belong to a server name and a URL",
     Effect.gen(function* () {
       const store = yield* FileCredentialStore.make(yield* temporaryDirectory)
       yield* store.save(key, Option.some(login))
@@ -161,7 +161,7 @@ describe("kept logins", () => {
   )
 
   live(
-    "say when another one changes them",
+    "report changes by other processes",
     Effect.gen(function* () {
       const stateDir = yield* temporaryDirectory
       const store = yield* FileCredentialStore.make(stateDir)

@@ -28,7 +28,7 @@ const counting = Effect.acquireRelease(
 
 describe("a login to a server that is not trusted", () => {
   live(
-    "fails before any address is asked, and names the next step (security L7)",
+    "fails before any request is sent, and names the next step",
     Effect.gen(function* () {
       const { asked, url } = yield* counting
       const { auth, supervisor } = yield* superviseBoth({ servers: {} })

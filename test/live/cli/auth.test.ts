@@ -1,7 +1,8 @@
 /** Logging in from the command line: with a supervisor in the background and without, and finding out why it fails. */
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { authServer, protectedServer } from "../support/authServer.js"
+import { authServer } from "../support/authServer.js"
+import { protectedServer } from "../support/protectedServer.js"
 import { hasTerminal, type Place, place } from "../support/cli.js"
 import { entryFor } from "../support/loggedIn.js"
 import { proxyTo } from "../support/proxy.js"
@@ -10,17 +11,17 @@ import { live } from "../support/supervised.js"
 
 const newPlace = Effect.acquireRelease(Effect.promise(place), (here) => Effect.sync(here.remove))
 
-/** Somebody who follows the address that is shown, wherever it leads. */
-const logIn = async (here: Place): Promise<{ readonly code: number | null; readonly stdout: string }> => {
+/** Runs `auth` and follows the URL that it prints. Ends earlier if the login fails. */
+const logIn = async (here: Place) => {
   const login = await here.begin(["auth", "it"])
-  const url = await login.said(/http:\/\/\S+state=\S+(?=\n)/)
-  await fetch(url).then((answer) => answer.text())
+  const page = login.said(/http:\/\/\S+state=\S+(?=\n)/).then((url) => fetch(url).then((response) => response.text()))
+  await Promise.race([page.catch(() => undefined), login.ended])
   return login.ended
 }
 
 describe("auth", () => {
   live(
-    "logs in and out, and debug says what is missing in between",
+    "logs in and out, and debug reports what is missing in between",
     Effect.gen(function* () {
       const as = yield* authServer({ scopes: ["read"] })
       const rs = yield* protectedServer(as)
@@ -41,9 +42,9 @@ describe("auth", () => {
         assert.include(why.stdout, text)
       }
       assert.match(why.stdout, /✓ login +page http\S+authorize, tokens from http\S+token, issuer http/)
-      assert.match(why.stdout, /✓ registration +we register ourselves/)
-      assert.match(why.stdout, /✗ token +none is kept/)
-      assert.match(why.stdout, /it wants a login: mcp-supervisor auth it\n$/)
+      assert.match(why.stdout, /✓ registration +a client is registered at http\S+register/)
+      assert.match(why.stdout, /✗ token +none is stored/)
+      assert.match(why.stdout, /it requires a login: mcp-supervisor auth it\n$/)
 
       as.switches.published = { code_challenge_methods_supported: undefined }
       assert.match((yield* run("debug", "it")).stdout, /✗ login +incompatible_server: .*"assumePkce": true/)
@@ -75,9 +76,72 @@ describe("auth", () => {
   )
 })
 
+describe("debug", () => {
+  live(
+    "makes the decisions of a login",
+    Effect.gen(function* () {
+      const here = yield* newPlace
+      /** Returns what `debug` and `auth` print for a server. */
+      const compare = (
+        as: Parameters<typeof authServer>[0],
+        rs: Parameters<typeof protectedServer>[1],
+        test: (outcome: {
+          readonly authUrl: string
+          readonly serverUrl: string
+          readonly debug: string
+          readonly auth: string
+        }) => void
+      ) =>
+        Effect.gen(function* () {
+          const authorization = yield* authServer(as)
+          const server = yield* protectedServer(authorization, rs)
+          here.configure({ it: yield* entryFor(server.url) })
+          const debug = yield* Effect.promise(() => here.run(["debug", "it"]))
+          const auth = yield* Effect.promise(() => logIn(here))
+          test({
+            authUrl: authorization.url,
+            serverUrl: server.url,
+            debug: debug.stdout,
+            auth: auth.stdout + auth.stderr
+          })
+        })
+      // Metadata only at the last of the fallback addresses.
+      yield* compare({ metadata: "oidc" }, { description: "root" }, ({ auth, authUrl, debug }) => {
+        assert.match(debug, /✗ resource +GET \S+oauth-protected-resource\/mcp: HTTP 404/)
+        assert.match(debug, /✓ resource +GET \S+oauth-protected-resource: HTTP 200, logs in at /)
+        assert.match(debug, /✗ authorization +GET \S+oauth-authorization-server: HTTP 404/)
+        assert.include(debug, `openid-configuration: HTTP 200, issuer ${authUrl}`)
+        assert.include(debug, `page ${authUrl}/authorize`)
+        assert.include(auth, "it: logged in, connected")
+      })
+      // The address that the challenge names does not exist.
+      yield* compare({}, { description: "named", isMisled: true }, ({ auth, debug }) => {
+        assert.match(debug, /✗ resource +GET \S+described\/here: HTTP 404/)
+        assert.match(debug, /✓ login /)
+        assert.include(auth, "it: logged in, connected")
+      })
+      // Metadata that is rejected.
+      const issuer = "https://other.example"
+      yield* compare({ issuer }, {}, ({ auth, debug }) => {
+        assert.match(debug, /✗ authorization +GET \S+: HTTP 200, rejected: issuer_mismatch: /)
+        const [, reason] = /✗ login +(issuer_mismatch: [^\n]+)/.exec(debug) ?? []
+        assert.isDefined(reason)
+        assert.include(auth, reason!.replace(/^issuer_mismatch: /, ""))
+      })
+      const resource = "https://other.example/mcp"
+      yield* compare({}, { resource }, ({ auth, debug }) => {
+        const [, reason] = /✗ login +(resource_mismatch: [^\n]+)/.exec(debug) ?? []
+        assert.isDefined(reason)
+        assert.include(auth, reason!.replace(/^resource_mismatch: /, ""))
+      })
+    }),
+    90_000
+  )
+})
+
 describe("a server on the internet", () => {
   live(
-    "leads to no address of this machine by what it publishes, and debug says so (security M6)",
+    "sends no request to this machine by its metadata, and debug says so",
     Effect.gen(function* () {
       const internal = yield* Raw.serve((_, response) => void Raw.status(response, 404))
       const internalUrl = new URL("/latest/meta-data/iam?x=1", internal.url)
@@ -114,7 +178,7 @@ describe("a server on the internet", () => {
 
 describe.runIf(hasTerminal)("auth on a terminal", () => {
   live(
-    "takes the address that the browser ended at, pasted on a terminal",
+    "completes a login with the URL that is pasted on a terminal",
     Effect.gen(function* () {
       const as = yield* authServer()
       const rs = yield* protectedServer(as)
@@ -124,7 +188,7 @@ describe.runIf(hasTerminal)("auth on a terminal", () => {
       const login = here.beginOnTerminal(["auth", "it", "--json"], [], { columns: 2000, rows: 24 })
       const url = yield* Effect.promise(() => login.said(/http:\/\/\S+state=\S+(?=\r\n)/))
       const answer = yield* Effect.promise(() => fetch(url, { redirect: "manual" }))
-      yield* Effect.promise(() => login.said("paste the address"))
+      yield* Effect.promise(() => login.said("paste the URL"))
       login.child.stdin.write(`${answer.headers.get("location")}\r`)
       const { code, stdout } = yield* Effect.promise(() => login.ended)
       assert.strictEqual(code, 0, stdout)

@@ -4,9 +4,10 @@ import { Context, Effect, Redacted } from "effect"
 import { McpAuth } from "../../../src/auth/McpAuth.js"
 import * as ControlClient from "../../../src/control/ControlClient.js"
 import { McpSupervisor } from "../../../src/supervision/model.js"
-import { authServer, protectedServer } from "../support/authServer.js"
+import { authServer } from "../support/authServer.js"
+import { protectedServer } from "../support/protectedServer.js"
 import { ask, type Asked, local, serve, token } from "../support/control.js"
-import { entryFor, kept, superviseBoth } from "../support/loggedIn.js"
+import { entryFor, storedLogins, superviseBoth } from "../support/loggedIn.js"
 import { textOf } from "../support/session.js"
 import { awaitStatus, live } from "../support/supervised.js"
 
@@ -71,7 +72,7 @@ describe.concurrent("a login through the control API", () => {
       assert.deepStrictEqual(finished.json, (yield* supervisor.server("it")).status)
       assert.deepStrictEqual(yield* overview(harness), [["it", "authenticated", "connected"]])
       assert.strictEqual(as.given("authorization_code"), 1)
-      assert.strictEqual(kept(stateDir).length, 1)
+      assert.strictEqual(storedLogins(stateDir).length, 1)
       const called = yield* post("/tools/it_echo/call", {})
       assert.strictEqual(textOf(called.json), "called")
     })
@@ -147,7 +148,7 @@ describe.concurrent("a login through the control API", () => {
       const forgotten = yield* ask("/mcp/it/auth", { method: "DELETE" })
       assert.strictEqual(forgotten.status, 200)
       assert.isString(forgotten.json.status)
-      assert.deepStrictEqual(kept(stateDir), [])
+      assert.deepStrictEqual(storedLogins(stateDir), [])
       yield* awaitStatus(supervisor, "it", "needs_auth")
       assert.deepStrictEqual(yield* overview(harness), [["it", "not_authenticated", "needs_auth"]])
       // nothing to forget is no error

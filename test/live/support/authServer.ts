@@ -1,49 +1,46 @@
 /**
- * A real authorization server on loopback, with everything that can go wrong behind switches, and an MCP server that it
- * protects. People are replaced by an `openUrl` that follows redirects as a browser does.
+ * Runs an authorization server on loopback, whose faults a test switches on and off.
  */
 import { createHash, createPublicKey, randomUUID, verify } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect, type Scope } from "effect"
-import * as Raw from "./rawHttp.js"
-import { withTools } from "./supervised.js"
 
-/** What the token endpoint does instead of its work. `lost` does it, and does not say so; `late` does it after a while. */
+/** A fault of the token endpoint. `lost` issues tokens without a response; `late` responds after a delay. */
 export type Fault = "500" | "html" | "junk" | "reset" | "429" | "html400" | "lost" | "late" | "never" | "echo" | Odd
 
-/** An answer of any kind. */
+/** A response with any status and body. */
 export interface Odd {
   readonly status: number
   readonly body: unknown
 }
 
-/** What the server does, to be changed at any time. */
+/** The behaviour of the server. It can be changed at any time. */
 export interface Switches {
   registration: "on" | "off" | "reject"
-  /** Whether it reads the description behind a client id that is an address. */
+  /** Whether it supports client metadata documents. */
   cimd: boolean
-  /** Where it describes itself. */
+  /** The kind of metadata that it publishes. */
   metadata: "oauth" | "oidc" | "none"
-  /** What it calls itself there, instead of its name. */
+  /** The issuer in the metadata. Defaults to its URL. */
   issuer: string | undefined
-  /** Whether it says in its answers who it is (RFC 9207), and rightly. */
+  /** Whether its callbacks contain `iss` (RFC 9207), and whether it is correct. */
   iss: "off" | "on" | "wrong" | "missing"
   methods: ReadonlyArray<string> | undefined
-  /** What its description says besides, or instead; `undefined` leaves a field out. */
+  /** Additional or changed fields of the metadata; `undefined` removes a field. */
   published: Readonly<Record<string, unknown>>
   scopes: ReadonlyArray<string> | undefined
   /** Seconds. */
   lifetime: number | undefined
-  /** A token that is used twice gives away the whole family, unless there is a time of grace. */
+  /** A refresh token that is used twice revokes all tokens of the login, except with `grace`. */
   refresh: "rotate" | "grace" | "keep" | "none"
-  /** Asked for each token request. */
+  /** Called for each token request. */
   fault: (grant: string) => Fault | undefined
-  /** What people do at the login page. */
+  /** What the person does on the login page. */
   person: "agrees" | "denies" | "waits"
-  /** What its answers with tokens say besides, or instead. */
+  /** Additional or changed fields of token responses. */
   odd: Readonly<Record<string, unknown>>
-  /** The number of scopes it really gives: those that were asked for, or these. */
+  /** The granted scope. Defaults to the requested one. */
   grants: string | undefined
   now: () => number
 }
@@ -65,29 +62,29 @@ export interface AuthServer {
   readonly url: string
   readonly switches: Switches
   readonly clients: Map<string, Client>
-  /** Every request, in order. */
+  /** All requests in order. */
   readonly journal: Array<{
     readonly path: string
     readonly params: URLSearchParams
     readonly headers: IncomingMessage["headers"]
   }>
-  /** The requests to one of its addresses. */
+  /** The parameters of the requests to one path. */
   readonly asked: (path: string) => ReadonlyArray<URLSearchParams>
-  /** The requests for tokens with one grant that were answered with tokens. */
+  /** How many token requests with this grant succeeded. */
   readonly given: (grant: string) => number
-  /** What a token allows, if it is good. */
+  /** The scope of a token, if the token is valid. */
   readonly check: (token: string | undefined) => { readonly scope: string | undefined } | undefined
-  /** Makes all tokens that were given out useless; refresh tokens stay. */
+  /** Expires all access tokens. Refresh tokens stay valid. */
   readonly expire: () => void
-  /** Makes everything that was given out useless. */
+  /** Revokes all tokens. */
   readonly revoke: () => void
-  /** Something was used twice that may be used once. */
+  /** How often a refresh token was used twice. */
   readonly misuse: () => number
-  /** Everything that nobody else may see: what it gave out, and what it was shown. */
+  /** All secrets that it has issued or received. */
   readonly secrets: () => ReadonlyArray<string>
 }
 
-const listen = (server: Server): Effect.Effect<string, never, Scope.Scope> =>
+export const listen = (server: Server): Effect.Effect<string, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
       Effect.async<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
@@ -100,13 +97,13 @@ const listen = (server: Server): Effect.Effect<string, never, Scope.Scope> =>
     () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   )
 
-const bodyOf = async (request: IncomingMessage): Promise<string> => {
+export const bodyOf = async (request: IncomingMessage): Promise<string> => {
   const chunks: Array<Buffer> = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString("utf8")
 }
 
-const json = (response: ServerResponse, status: number, body: unknown) => {
+export const json = (response: ServerResponse, status: number, body: unknown) => {
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
   response.end(JSON.stringify(body))
 }
@@ -189,7 +186,7 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       const back = new URL(redirectUri)
       back.searchParams.set("state", params.get("state") ?? "")
       if (switches.iss === "on") back.searchParams.set("iss", url)
-      if (switches.iss === "wrong") back.searchParams.set("iss", "https://somebody.else")
+      if (switches.iss === "wrong") back.searchParams.set("iss", "https://other.example")
       if (switches.person === "denies") back.searchParams.set("error", "access_denied")
       else {
         const code = `code-${randomUUID()}`
@@ -203,7 +200,7 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       response.end()
     }
 
-    /** Who asks for a token, and how he proves it. */
+    /** The authenticated client of a token request. */
     const clientIn = (headers: IncomingMessage["headers"], params: URLSearchParams): string | undefined => {
       const assertion = params.get("client_assertion")
       if (assertion !== null) {
@@ -379,143 +376,3 @@ export const authServer = (initial: Partial<Switches> = {}): Effect.Effect<AuthS
       }
     }
   })
-
-// --- the server it protects -------------------------------------------------------------------------------------------
-
-export interface ProtectedSwitches {
-  /** The authorization server it names, and whose tokens it takes. */
-  by: AuthServer
-  /** Whether it describes itself, and where. */
-  description: "path" | "root" | "named" | "none"
-  /** The scope that everything needs. */
-  scope: string | undefined
-  /** What one tool needs besides. */
-  toolScope: string | undefined
-  /** Refuses as if the login allowed too little, whatever it allows. */
-  endless403: boolean
-  /** What it says it is. */
-  resource: string | undefined
-  scopesSupported: ReadonlyArray<string> | undefined
-  /** What it answers where it does not describe itself. */
-  elsewhere: number
-  /** Whether it describes itself in the usual place, and names another one. */
-  isMisled: boolean
-}
-
-export interface Protected {
-  readonly url: string
-  readonly switches: ProtectedSwitches
-  readonly received: Array<Raw.Received>
-  /** All tokens it ever saw. */
-  readonly tokens: () => ReadonlyArray<string>
-  readonly calls: () => number
-  /** What happens when somebody asks for `/control/<name>`. */
-  readonly control: Map<string, () => void>
-}
-
-export const protectedServer = (
-  by: AuthServer,
-  initial: Partial<ProtectedSwitches> = {},
-  own: Parameters<typeof withTools>[1] = () => false
-): Effect.Effect<Protected, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const switches: ProtectedSwitches = {
-      by,
-      description: "path",
-      scope: undefined,
-      toolScope: undefined,
-      endless403: false,
-      resource: undefined,
-      scopesSupported: undefined,
-      elsewhere: 404,
-      isMisled: false,
-      ...initial
-    }
-    const received: Array<Raw.Received> = []
-    const control = new Map<string, () => void>()
-    const answer = withTools(["echo", "admin"], own)
-    const bearer = (headers: IncomingMessage["headers"]) => /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1]
-
-    const refuse = (response: ServerResponse, status: number, scope: string | undefined) => {
-      const parts = [
-        ...(status === 403 ? [`error="insufficient_scope"`] : []),
-        ...(scope === undefined ? [] : [`scope="${scope}"`]),
-        ...(switches.description === "none" || switches.description === "root"
-          ? []
-          : [
-              `resource_metadata="${origin}${switches.description === "named" ? "/described/here" : "/.well-known/oauth-protected-resource/mcp"}"`
-            ])
-      ]
-      response.writeHead(status, { "www-authenticate": parts.length === 0 ? "Bearer" : `Bearer ${parts.join(", ")}` })
-      response.end()
-    }
-
-    const places = {
-      path: "/.well-known/oauth-protected-resource/mcp",
-      root: "/.well-known/oauth-protected-resource",
-      named: "/described/here",
-      none: ""
-    }
-
-    const server = createServer((request, response) => {
-      void bodyOf(request).then((body) => {
-        const { headers, method = "", url = "" } = request
-        if (url === places[switches.isMisled ? "path" : switches.description]) {
-          return json(response, 200, {
-            resource: switches.resource ?? `${origin}/mcp`,
-            authorization_servers: [switches.by.url],
-            ...(switches.scopesSupported === undefined ? {} : { scopes_supported: switches.scopesSupported })
-          })
-        }
-        const command = control.get(url.replace("/control/", ""))
-        if (command !== undefined) return json(response, 200, command() ?? {})
-        if (!url.startsWith("/mcp")) return json(response, switches.elsewhere, {})
-        const each: Raw.Received = { method, url, headers, message: body === "" ? {} : JSON.parse(body) }
-        received.push(each)
-        const login = switches.by.check(bearer(headers))
-        if (login === undefined) return refuse(response, 401, switches.scope)
-        const words = (scope: string | undefined) => (scope ?? "").split(" ").filter((word) => word !== "")
-        const isTool = Raw.isCall(each) && (each.message.params as { name?: string } | undefined)?.name === "admin"
-        const needed = [...words(switches.scope), ...(isTool ? words(switches.toolScope) : [])]
-        if (!needed.every((word) => words(login.scope).includes(word)) || (isTool && switches.endless403)) {
-          return refuse(response, 403, switches.toolScope ?? switches.scope)
-        }
-        answer(each, response, request)
-      })
-    })
-    const origin = yield* listen(server)
-    return {
-      url: `${origin}/mcp`,
-      switches,
-      received,
-      tokens: () => [...new Set(received.flatMap(({ headers }) => bearer(headers) ?? []))],
-      calls: () => received.filter(Raw.isCall).length,
-      control
-    }
-  })
-
-// --- people -----------------------------------------------------------------------------------------------------------
-
-export interface Person {
-  readonly openUrl: (url: string) => Effect.Effect<void>
-  /** The pages that were opened. */
-  readonly opened: Array<string>
-  /** What was seen at the end of each. */
-  readonly seen: Array<{ readonly status: number; readonly text: string }>
-}
-
-/** Somebody who follows every redirect. */
-export const person = (): Person => {
-  const opened: Array<string> = []
-  const seen: Array<{ readonly status: number; readonly text: string }> = []
-  return {
-    opened,
-    seen,
-    openUrl: (url) =>
-      Effect.promise(async () => {
-        opened.push(url)
-        const answer = await fetch(url)
-        seen.push({ status: answer.status, text: await answer.text() })
-      })
-  }
-}

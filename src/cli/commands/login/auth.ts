@@ -5,7 +5,7 @@ import { ask } from "../../terminal/ask.js"
 import { CommandFailed, WrongUsage } from "../../failure.js"
 import type { HandleFailure, SupervisorHandle } from "../../supervisor/SupervisorHandle.js"
 import { Screen } from "../../terminal/Screen.js"
-import { isUsable } from "../../../domain/server/ServerStatus.js"
+import { isSettled, isUsable } from "../../../domain/server/ServerStatus.js"
 import { argument, command, type Input } from "../../words/spec.js"
 import { table } from "../../terminal/table.js"
 import { withSupervisor } from "../../supervisor/withSupervisor.js"
@@ -36,7 +36,7 @@ const overview = (input: Input<typeof spec>) => (handle: SupervisorHandle) =>
     const screen = yield* Screen
     const logins = yield* screen.busy("connecting", handle.logins)
     if (input.json) return yield* screen.json(logins)
-    if (logins.length === 0) return yield* screen.note("no server that one can log in to")
+    if (logins.length === 0) return yield* screen.note("no server has a login")
     const { style } = screen
     const rows = logins.map(({ login, server, status }) => [
       { text: server, paint: style.bold },
@@ -51,47 +51,49 @@ const logIn = (input: Input<typeof spec>, name: string) => (handle: SupervisorHa
   Effect.gen(function* () {
     const screen = yield* Screen
     yield* handle.server(name)
-    // listen before anything can happen
-    const answer = yield* Effect.fork(finished(handle, name))
-    const { authorizationUrl } = yield* screen.busy("asking where to log in", handle.startLogin(name))
+    // Started first: the callback may arrive as soon as the login has started.
+    const completed = yield* Effect.fork(loginCompleted(handle, name))
+    const { authorizationUrl } = yield* screen.busy("preparing the login", handle.startLogin(name))
     yield* screen.note(`log in on this page:\n${authorizationUrl}`)
     if (!isHeadless(process.env, process.platform)) {
       const browser = yield* Effect.provide(Browser, layerNode)
       yield* browser.open(authorizationUrl)
     }
     const pasted: Effect.Effect<unknown, HandleFailure> = screen.canAsk
-      ? ask({ text: "or paste the address the browser ended at" }).pipe(
+      ? ask({ text: "or paste the URL at which the browser ended" }).pipe(
           Effect.flatMap((url) => handle.finishLogin(name, url))
         )
       : Effect.never
-    yield* Effect.raceFirst(answer, pasted)
-    const { status } = yield* screen.busy(`connecting ${name}`, settled(handle, name))
+    yield* Effect.raceFirst(completed, pasted)
+    const { status } = yield* screen.busy(`connecting ${name}`, statusAfterLogin(handle, name))
     yield* input.json
       ? screen.json({ [name]: status })
       : screen.out(`${name}: logged in, ${status.status.replaceAll("_", " ")}`)
     return isUsable(status) ? 0 : 3
   })
 
-/** The next thing that is heard of a login. */
-const finished = (handle: SupervisorHandle, name: string): Effect.Effect<void, HandleFailure> =>
+/** Returns when a login of the server has succeeded. Fails when one has failed. */
+const loginCompleted = (handle: SupervisorHandle, name: string): Effect.Effect<void, HandleFailure> =>
   handle.events({ follow: true, replay: false }).pipe(
     Stream.filter((event) => event.type === "Auth" && event.server === name),
     Stream.runForEachWhile((event) => {
       if (event.type !== "Auth" || event.what === "login_started") return Effect.succeed(true)
       return event.what === "login_failed"
         ? Effect.fail(
-            new CommandFailed({ message: `${name}: the login failed; mcp-supervisor debug ${name} says more` })
+            new CommandFailed({ message: `${name}: the login failed; to find out why: mcp-supervisor debug ${name}` })
           )
         : Effect.succeed(event.what !== "login_finished")
     })
   )
 
-const settled = (handle: SupervisorHandle, name: string) =>
+/**
+ * Waits until the server has settled, for 30 seconds at most. The status stays `needs_auth` until the server has processed
+ * the new credentials.
+ */
+const statusAfterLogin = (handle: SupervisorHandle, name: string) =>
   handle.changes.pipe(
     Stream.map((all) => all.find((each) => each.name === name)),
-    Stream.filter(
-      (each) => each !== undefined && each.status.status !== "connecting" && each.status.status !== "needs_auth"
-    ),
+    Stream.filter((each) => each !== undefined && isSettled(each.status) && each.status.status !== "needs_auth"),
     Stream.runHead,
     Effect.timeoutOption("30 seconds"),
     Effect.zipRight(handle.server(name))

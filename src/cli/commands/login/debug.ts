@@ -1,8 +1,8 @@
 import * as Effect from "effect/Effect"
 import { layerFile } from "../../../auth/CredentialStore.js"
 import { hostOf } from "../../supervisor/commandHost.js"
-import { trail } from "./oauthTrail.js"
-import { find, probe, type Step } from "./probe.js"
+import { loginSteps } from "./loginSteps.js"
+import { findServer, probe, type Step } from "./probe.js"
 import { Screen } from "../../terminal/Screen.js"
 import { stepLine } from "../../show/showSteps.js"
 import { argument, command, type Input } from "../../words/spec.js"
@@ -23,18 +23,21 @@ export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const host = hostOf(input)
-    const subject = yield* find(input.name, host)
+    const server = yield* findServer(input.name, host)
     const steps: Array<Step> = []
     const onStep = (step: Step) =>
       Effect.suspend(() => {
         steps.push(step)
         return input.json ? Effect.void : screen.out(stepLine(step, screen.style))
       })
-    const { config } = subject
+    const { config } = server
     if (config._tag === "Remote") {
-      yield* screen.busy("asking", Effect.provide(trail(input.name, config, onStep), layerFile(host.stateDir)))
+      yield* screen.busy(
+        "checking the login",
+        Effect.provide(loginSteps(input.name, config, onStep), layerFile(host.stateDir))
+      )
     }
-    const report = yield* screen.busy("connecting", probe(subject, host.stateDir, onStep))
+    const report = yield* screen.busy("connecting", probe(server, host.stateDir, onStep))
     if (input.json) yield* screen.json({ ...report, steps })
     else yield* screen.out(screen.style.bold(oneLine(report.advice)))
     return report.usable ? 0 : 3

@@ -20,6 +20,6 @@ export const run = (input: Input<typeof spec>) =>
       yield* handle.logout(input.name)
       yield* input.json
         ? screen.json({ server: input.name, login: "not_authenticated" })
-        : screen.out(`forgot everything that was kept for ${input.name}`)
+        : screen.out(`deleted the login of ${input.name}`)
     })
   )

@@ -1,5 +1,5 @@
 /**
- * One server, connected once, step by step.
+ * Connects to one server once and reports each step.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,16 +14,17 @@ import * as Connector from "../../../connection/Connector.js"
 import * as FileChildLedger from "../../../connection/process/FileChildLedger.js"
 import * as Errors from "../../../domain/Errors.js"
 import { nearest } from "../../../domain/internal/nearest.js"
+import { withoutName } from "../../../domain/internal/withoutName.js"
 import * as Secrets from "../../../domain/Secrets.js"
 import * as ServerConfig from "../../../domain/server/ServerConfig.js"
 import type { AttemptPhase } from "../../../domain/server/ServerStatus.js"
 import { notApproved } from "../../failure.js"
 import type { hostOf } from "../../supervisor/commandHost.js"
-import { withoutName } from "../../show/showServers.js"
 
 export interface Step {
   readonly phase: string
   readonly ok: boolean
+  /** The duration in milliseconds. */
   readonly ms?: number | undefined
   readonly detail: string
 }
@@ -36,111 +37,80 @@ export interface Report {
   readonly advice: string
 }
 
-export interface Subject {
+export interface ProbedServer {
   readonly name: string
   readonly config: ServerConfig.ServerConfig
-  readonly isDisabled: boolean
 }
 
-/** The server as its config has it, also one that is switched off. Fails where nobody may connect to it. */
-export const find = (name: string, host: ReturnType<typeof hostOf>) =>
-  Effect.gen(function* () {
-    const { desired } = yield* ConfigFiles.loadOnce(host)
-    const { servers = {}, unreadable = {}, untrusted = [] } = desired
-    if (Object.hasOwn(unreadable, name)) return yield* unreadable[name]!
-    if (untrusted.includes(name)) return yield* notApproved(name)
-    if (!Object.hasOwn(servers, name)) {
-      return yield* new Errors.ServerNotFound({ server: name, nearest: nearest(name, Object.keys(servers)) })
-    }
-    const decoded = yield* Either.match(ServerConfig.decode(name, servers[name]!), {
-      onLeft: Effect.fail,
-      onRight: Effect.succeed
-    })
-    if (Option.isNone(decoded.config)) return yield* new Errors.ServerNotFound({ server: name })
-    const config = decoded.config.value
-    return { name, config, isDisabled: !config.enabled } satisfies Subject
-  })
+/** Finds a server in the config files, also a disabled one. Fails if its config is invalid or not approved. */
+export const findServer = Effect.fnUntraced(function* (name: string, host: ReturnType<typeof hostOf>) {
+  const { desired } = yield* ConfigFiles.loadOnce(host)
+  const { servers = {}, unreadable = {}, untrusted = [] } = desired
+  if (Object.hasOwn(unreadable, name)) return yield* unreadable[name]!
+  if (untrusted.includes(name)) return yield* notApproved(name)
+  if (!Object.hasOwn(servers, name)) {
+    return yield* new Errors.ServerNotFound({ server: name, nearest: nearest(name, Object.keys(servers)) })
+  }
+  const decoded = yield* ServerConfig.decode(name, servers[name]!)
+  if (Option.isNone(decoded.config)) return yield* new Errors.ServerNotFound({ server: name })
+  return { name, config: decoded.config.value } satisfies ProbedServer
+})
 
-/** Connects, lists, pings and leaves. Each step is told as it is done. */
+/** Connects, lists everything, pings and disconnects. */
 export const probe = (
-  { config, isDisabled, name }: Subject,
+  { config, name }: ProbedServer,
   stateDir: string,
   onStep: (step: Step) => Effect.Effect<void>
 ): Effect.Effect<Report> =>
   Effect.gen(function* () {
     const steps: Array<Step> = []
-    // what a server lists may repeat what it was given
+    // Errors and lists of a server may repeat the secrets of its config.
     const scrub = Secrets.scrub(ServerConfig.secrets(config))
     let from = yield* Clock.currentTimeMillis
-    const done = (phase: string, ok: boolean, detail: string) =>
-      Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const step = { phase, ok, ms: now - from, detail: scrub(detail) }
-        from = now
-        steps.push(step)
-        yield* onStep(step)
-      })
-    yield* done("config", true, `${kindOf(config)}${isDisabled ? ", disabled; tested all the same" : ""}`)
+    const report = Effect.fnUntraced(function* (phase: string, ok: boolean, detail: string) {
+      const now = yield* Clock.currentTimeMillis
+      const step = { phase, ok, ms: now - from, detail: scrub(detail) }
+      from = now
+      steps.push(step)
+      yield* onStep(step)
+    })
+    const result = (usable: boolean, advice: string): Report => ({ server: name, usable, steps, advice: scrub(advice) })
 
-    let phase: AttemptPhase = config._tag === "Local" ? "spawn" : "handshake"
-    const connector = yield* Connector.Connector
-    const auth = yield* Auth.make({ onEvent: () => {}, onChange: () => {} })
-    const credentials = config._tag === "Remote" ? yield* auth.credentialsFor(name, config) : undefined
-    const opened = yield* Effect.either(
-      connector.connect({
-        server: name,
-        config,
-        credentials,
-        onPhase: (next) =>
-          Effect.gen(function* () {
-            if (phase === "spawn" && next === "handshake") yield* done("spawn", true, "started")
-            phase = next
-          })
-      })
-    )
-    if (Either.isLeft(opened)) {
-      yield* done(phase, false, withoutName(name, opened.left.message))
-      return { server: name, usable: false, steps, advice: adviceFor(name, opened.left) }
-    }
+    const kind = config._tag === "Local" ? "local" : "remote"
+    yield* report("config", true, `${kind}${config.enabled ? "" : ", disabled, but tested anyway"}`)
+    const opened = yield* Effect.either(connect({ config, name }, report))
+    if (Either.isLeft(opened)) return result(false, adviceFor(name, opened.left))
     const session = opened.right
     const { capabilities, era, pid, protocolVersion, serverInfo, transport } = session.info
-    const who = serverInfo === undefined ? "a server without a name" : `${serverInfo.name} ${serverInfo.version}`
-    yield* done("handshake", true, `${who} over ${transport}${pid === undefined ? "" : `, pid ${pid}`}`)
-    yield* done("era", true, `${era}, protocol ${protocolVersion}`)
-    yield* done("capabilities", true, Object.keys(capabilities).join(", ") || "none")
+    const server = serverInfo === undefined ? "a server without a name" : `${serverInfo.name} ${serverInfo.version}`
+    yield* report("handshake", true, `${server} over ${transport}${pid === undefined ? "" : `, pid ${pid}`}`)
+    yield* report("era", true, `${era}, protocol ${protocolVersion}`)
+    yield* report("capabilities", true, Object.keys(capabilities).join(", ") || "none")
 
-    const lists = [
+    const lists: ReadonlyArray<readonly [string, Effect.Effect<Listed, Errors.CallError>]> = [
       ["tools", session.listTools],
       ["resources", session.listResources],
       ["prompts", session.listPrompts]
-    ] as const
-    let tools: ReadonlyArray<{ readonly name: string }> = []
+    ]
+    let firstTool: string | undefined
     for (const [list, fetch] of lists) {
-      const found = yield* Effect.either(fetch as Effect.Effect<Listed, Errors.CallError>)
-      if (Either.isLeft(found)) {
-        yield* done(list, false, withoutName(name, found.left.message))
-        return {
-          server: name,
-          usable: false,
-          steps,
-          advice: `${name} connects but cannot list its ${list}: see its log`
-        }
+      const listed = yield* Effect.either(fetch)
+      if (Either.isLeft(listed)) {
+        yield* report(list, false, withoutName(name, listed.left.message))
+        return result(false, `${name} connects but cannot list its ${list}: see its log`)
       }
-      if (list === "tools") tools = found.right.items
-      const left = found.right.diagnostics.length
-      yield* done(
-        list,
-        true,
-        `${found.right.items.length}${left === 0 ? "" : `, ${left} left out: ${found.right.diagnostics[0]!.message}`}`
-      )
+      const { diagnostics, items } = listed.right
+      if (list === "tools") firstTool = items[0]?.name
+      const [omitted] = diagnostics
+      const rest = omitted === undefined ? "" : `, ${diagnostics.length} omitted: ${omitted.message}`
+      yield* report(list, true, `${items.length}${rest}`)
     }
-    const ping = yield* Effect.exit(session.probe("5 seconds"))
-    yield* done("ping", Exit.isSuccess(ping), Exit.isSuccess(ping) ? "answered" : "no answer within 5 s")
-    const usable = Exit.isSuccess(ping)
-    const advice = usable
-      ? praise(name, tools)
-      : `${name} connects but does not answer a ping: it may hang; see its log`
-    return { server: name, usable, steps, advice: scrub(advice) }
+    const responds = Exit.isSuccess(yield* Effect.exit(session.probe("5 seconds")))
+    yield* report("ping", responds, responds ? "responded" : "no response within 5 s")
+    if (!responds) return result(false, `${name} connects but does not respond to a ping: it may hang; see its log`)
+    return firstTool === undefined
+      ? result(true, `${name} works, but offers no tools`)
+      : result(true, `${name} works; call a tool with: mcp-supervisor call ${name}/${firstTool} '{…}'`)
   }).pipe(
     Effect.scoped,
     Effect.provide(
@@ -151,29 +121,38 @@ export const probe = (
     )
   )
 
+/** Opens a session. Reports the start of the process, and the phase that fails. */
+const connect = Effect.fnUntraced(function* (
+  { config, name }: ProbedServer,
+  report: (phase: string, ok: boolean, detail: string) => Effect.Effect<void>
+) {
+  let phase: AttemptPhase = config._tag === "Local" ? "spawn" : "handshake"
+  const connector = yield* Connector.Connector
+  const auth = yield* Auth.make({ onEvent: () => {}, onChange: () => {} })
+  const credentials = config._tag === "Remote" ? yield* auth.credentialsFor(name, config) : undefined
+  const onPhase = Effect.fnUntraced(function* (next: AttemptPhase) {
+    if (phase === "spawn" && next === "handshake") yield* report("spawn", true, "started")
+    phase = next
+  })
+  return yield* connector
+    .connect({ server: name, config, credentials, onPhase })
+    .pipe(Effect.tapError((error) => report(phase, false, withoutName(name, error.message))))
+})
+
 interface Listed {
   readonly items: ReadonlyArray<{ readonly name: string }>
   readonly diagnostics: ReadonlyArray<{ readonly message: string }>
 }
 
-const kindOf = (config: ServerConfig.ServerConfig): string => (config._tag === "Local" ? "local" : "remote")
-
-const praise = (name: string, tools: ReadonlyArray<{ readonly name: string }>): string => {
-  const [first] = tools
-  return first === undefined
-    ? `${name} works, but offers no tools`
-    : `${name} works; call a tool with: mcp-supervisor call ${name}/${first.name} '{…}'`
-}
-
-/** Most errors end with what to do; these have something better. */
+/** Most error messages end with what to do. These errors have a better advice. */
 const adviceFor = (name: string, error: Errors.ConnectionError): string => {
   switch (error._tag) {
     case "AuthRequired":
-      return error.login ? `${name} wants a login: mcp-supervisor auth ${name}` : `${name}: ${error.hint}`
+      return error.login ? `${name} requires a login: mcp-supervisor auth ${name}` : `${name}: ${error.hint}`
     case "RegistrationRequired":
       return `${name}: ${error.hint}`
     case "ConnectTimeout":
-      return `${name} gave no answer within ${error.after} ms: if it only needs longer, raise its "timeout"`
+      return `${name} did not respond within ${error.after} ms: if it only needs longer, raise its "timeout"`
     default:
       return error.message
   }

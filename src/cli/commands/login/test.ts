@@ -1,6 +1,6 @@
 import * as Effect from "effect/Effect"
 import { hostOf } from "../../supervisor/commandHost.js"
-import { find, probe } from "./probe.js"
+import { findServer, probe } from "./probe.js"
 import { Screen } from "../../terminal/Screen.js"
 import { stepLine } from "../../show/showSteps.js"
 import { argument, command, type Input } from "../../words/spec.js"
@@ -21,11 +21,11 @@ export const run = (input: Input<typeof spec>) =>
   Effect.gen(function* () {
     const screen = yield* Screen
     const host = hostOf(input)
-    const subject = yield* find(input.name, host)
+    const server = yield* findServer(input.name, host)
     const onStep = input.json
       ? () => Effect.void
       : (step: Parameters<typeof stepLine>[0]) => screen.out(stepLine(step, screen.style))
-    const report = yield* screen.busy(`testing ${input.name}`, probe(subject, host.stateDir, onStep))
+    const report = yield* screen.busy(`testing ${input.name}`, probe(server, host.stateDir, onStep))
     if (input.json) yield* screen.json(report)
     else yield* screen.out(screen.style.bold(oneLine(report.advice)))
     return report.usable ? 0 : 3
