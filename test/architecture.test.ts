@@ -6,6 +6,7 @@ import ts from "typescript"
 import { headline, rooms } from "../scripts/architectureMap.js"
 
 const sourceRoot = fileURLToPath(new URL("../src/", import.meta.url))
+const testRoot = fileURLToPath(new URL(".", import.meta.url))
 
 interface Import {
   readonly file: string

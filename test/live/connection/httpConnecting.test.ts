@@ -126,7 +126,7 @@ describe("connecting to a remote server", () => {
 })
 
 describe("certificates and proxies", () => {
-  const file = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
+  const file = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
 
   const secure = Effect.acquireRelease(
     Effect.async<{ readonly url: string; readonly close: () => void }>((resume) => {

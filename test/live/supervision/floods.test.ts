@@ -13,7 +13,7 @@ import * as Raw from "../support/rawHttp.js"
 import { connect, eventually, faulty, local, textOf } from "../support/session.js"
 import { awaitStatus, live as supervised, shellServer, supervise, temporaryDirectory } from "../support/supervised.js"
 
-const fixture = (file: string) => fileURLToPath(new URL(`./support/${file}`, import.meta.url))
+const fixture = (file: string) => fileURLToPath(new URL(`../support/${file}`, import.meta.url))
 
 /** A process that floods, see there. */
 const flooding = (...args: ReadonlyArray<string>) => ({

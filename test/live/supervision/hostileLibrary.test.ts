@@ -7,7 +7,7 @@ import { catalogue } from "../support/hostile.js"
 
 describe("the catalogue of misbehaviours", () => {
   const offered = (file: string) => {
-    const path = fileURLToPath(new URL(`../hostile/${file}`, import.meta.url))
+    const path = fileURLToPath(new URL(`../../hostile/${file}`, import.meta.url))
     return JSON.parse(execFileSync(process.execPath, [path, "--modes"], { encoding: "utf8" }))
   }
   const names = (...tables: ReadonlyArray<ReadonlyArray<Mode>>) => tables.flat().map(({ name }) => name)

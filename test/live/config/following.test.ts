@@ -1,11 +1,11 @@
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { ConfigFiles } from "../../src/index.js"
-import { follow } from "../../src/config/watch/follow.js"
-import { surroundings } from "../../src/config/ConfigHost.js"
-import type { Desired } from "../../src/domain/server/Desired.js"
-import { type Machine, onMachine } from "./support.js"
+import { ConfigFiles } from "../../../src/index.js"
+import { follow } from "../../../src/config/watch/follow.js"
+import { surroundings } from "../../../src/config/ConfigHost.js"
+import type { Desired } from "../../../src/domain/server/Desired.js"
+import { type Machine, onMachine } from "../../config/support.js"
 
 const json = (mcp: object, more: object = {}) => JSON.stringify({ mcp, ...more })
 
@@ -126,7 +126,7 @@ describe("what was read", () => {
       const apply = ({ servers }: Desired) => Effect.sync(() => void applied.push(...Object.keys(servers ?? {})))
       const looking = yield* Effect.fork(next(apply))
       machine.write(machine.globalFile(), json({ b: { command: "x" } }))
-      yield* Fiber.join(looking).pipe(Effect.timeout("10 seconds"))
+      yield* Fiber.join(looking).pipe(Effect.timeout("50 seconds"))
       assert.deepStrictEqual(applied, ["b"])
     })
   )
@@ -191,7 +191,7 @@ describe("a file that becomes empty", () => {
         yield* Effect.sleep(50)
       }
       machine.write(file, json({ b: { command: "x" } }))
-      yield* Fiber.join(looking).pipe(Effect.timeout("10 seconds"))
+      yield* Fiber.join(looking).pipe(Effect.timeout("50 seconds"))
       assert.deepStrictEqual(
         applied.map(({ servers }) => Object.keys(servers ?? {})),
         [["b"]]
