@@ -17,6 +17,7 @@ import { faultPlace } from "./supervision/faults.js"
 import { McpSupervisor, type Options, type Shape } from "./supervision/model.js"
 
 export interface ConfiguredSupervisor {
+  /** The logins, and the supervisor with a `restart` that reads the config files first. */
   readonly context: Context.Context<McpSupervisor | McpAuth>
   /**
    * Reads all files again, in order with the changes that are watched, and returns the applied plan. If a file is invalid, its
@@ -55,9 +56,8 @@ export const configuredSupervisor = <R>(
       Effect.forever,
       Effect.forkScoped
     )
-    const restart: Shape["restart"] = (name) => Effect.zipRight(reload(apply), supervisor.restart(name))
     return {
-      context: Context.add(context, McpSupervisor, { ...supervisor, restart }),
+      context: Context.add(context, McpSupervisor, readingFilesBeforeRestart(supervisor, reload(apply))),
       reload: Effect.suspend(() => {
         const outcomes: Array<Either.Either<Plan, InvalidConfig>> = []
         const applied = (desired: Desired) =>
@@ -67,3 +67,12 @@ export const configuredSupervisor = <R>(
       })
     }
   })
+
+/**
+ * Replaces `restart`: it reads the config files first, so that a server restarts with its current entry even if the files are
+ * not watched. If a file is invalid, this is published as `ConfigRejected`, and the server restarts with its last valid entry.
+ */
+const readingFilesBeforeRestart = (supervisor: Shape, readFiles: Effect.Effect<void>): Shape => ({
+  ...supervisor,
+  restart: (name) => Effect.zipRight(readFiles, supervisor.restart(name))
+})

@@ -168,7 +168,10 @@ export interface Shape {
   readonly remove: (name: string) => Effect.Effect<void, Errors.ServerNotFound>
   /** Connects a server now. Returns the first status that is not `connecting`. */
   readonly connect: (name: string) => Effect.Effect<ServerStatus, Errors.ServerNotFound>
-  /** Closes the link of a server and opens a new one. Returns the first status that is not `connecting`. */
+  /**
+   * Closes the link of a server and opens a new one. Returns the first status that is not `connecting`. A supervisor that was
+   * built from config files (`layerConfig`, `Control.layer`) reads the files first and applies their changes to all servers.
+   */
   readonly restart: (name: string) => Effect.Effect<ServerStatus, Errors.ServerNotFound>
   /** Keeps a server disconnected until `connect`, `enable` or `restart`. Equivalent to `disable`. */
   readonly disconnect: (name: string) => Effect.Effect<void, Errors.ServerNotFound>
