@@ -40,7 +40,10 @@ export { connect, discover, type Discovered } from "./daemon/discover.js"
  */
 export interface ServeOptions<R = never>
   extends ConfigOptions<R>,
-    Pick<ControlServer.Options, "host" | "port" | "allowedHosts" | "allowedOrigins" | "maxBody" | "heartbeat"> {
+    Pick<
+      ControlServer.Options,
+      "host" | "port" | "allowedHosts" | "allowedOrigins" | "maxBody" | "heartbeat" | "mounts"
+    > {
   /**
    * An additional token chosen by the user, beside the one in the state directory. Required to listen beyond loopback. Defaults
    * to none.
@@ -76,7 +79,7 @@ export const layer = <R = never>(
 ): Layer.Layer<McpSupervisor | McpAuth | ControlServer.ControlServer, ServeError, R> =>
   Layer.scopedContext(
     Effect.gen(function* () {
-      const { allowedHosts, allowedOrigins, heartbeat, host, maxBody, port, token: ownToken, ...rest } = options
+      const { allowedHosts, allowedOrigins, heartbeat, host, maxBody, mounts, port, token: ownToken, ...rest } = options
       const { agents, cwd, defaults, files, servers, tools } = rest
       const where = surroundings({ cwd, files, stateDir: rest.stateDir })
       const { stateDir } = where
@@ -93,7 +96,18 @@ export const layer = <R = never>(
       const program = { agents, defaults, servers, tools }
       const access = configAccess(reload, { cwd, files, stateDir, program })
       const control = yield* Layer.build(
-        ControlServer.layer({ allowedHosts, allowedOrigins, heartbeat, host, maxBody, port, socket, token, ownToken })
+        ControlServer.layer({
+          allowedHosts,
+          allowedOrigins,
+          heartbeat,
+          host,
+          maxBody,
+          mounts,
+          port,
+          socket,
+          token,
+          ownToken
+        })
       ).pipe(Effect.provide(Context.add(context, ConfigAccess, access)))
 
       const sources = LayerSources.describe(where, Redacted.value(token))

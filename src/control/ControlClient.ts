@@ -1,5 +1,5 @@
 /**
- * A client of the control API: methods derived from the API's description, and the event streams beside them.
+ * Sends requests to the control API: methods derived from the API's description, and the event streams beside them.
  *
  * @since 0.1.0
  */
@@ -147,7 +147,9 @@ export const make = (options: Options) =>
         HttpClientRequest.post(`/tools/${encodeURIComponent(tool)}/call`).pipe(
           HttpClientRequest.bodyJson(payload),
           // the error with which the server would reject these arguments if they could be sent
-          Effect.mapError(() => new ControlError.BadRequest({ detail: "the arguments are no JSON", issues: [] })),
+          Effect.mapError(
+            () => new ControlError.BadRequest({ detail: "the arguments cannot be encoded as JSON", issues: [] })
+          ),
           Effect.map((request) => openEventStream(http, request)),
           Stream.unwrap,
           Stream.mapEffect((message) => toResult(message, onProgress)),
@@ -174,7 +176,11 @@ const rejectDotSegments = (
   request: HttpClientRequest.HttpClientRequest
 ): Effect.Effect<HttpClientRequest.HttpClientRequest, HttpClientError.RequestError> =>
   /\/\.{1,2}(?:\/|$)/.test(request.url)
-    ? new HttpClientError.RequestError({ request, reason: "InvalidUrl", description: "no server is called . or .." })
+    ? new HttpClientError.RequestError({
+        request,
+        reason: "InvalidUrl",
+        description: "no server can have the name . or .."
+      })
     : Effect.succeed(request)
 
 const openEventStream = (

@@ -48,7 +48,7 @@ export class Forbidden extends Schema.TaggedError<Forbidden>("mcp-supervisor/For
   override get message(): string {
     return this.header === "host"
       ? 'the "Host" header does not name this machine; use the address that the supervisor prints'
-      : 'the "Origin" header names another page; only pages of this address may ask'
+      : 'the "Origin" header names an origin that is not allowed; only pages of this address and of allowed origins can send requests'
   }
 }
 
@@ -60,7 +60,7 @@ export class RouteNotFound extends Schema.TaggedError<RouteNotFound>("mcp-superv
   path: Schema.String
 }) {
   override get message(): string {
-    return `there is nothing at ${this.path}; /openapi.json lists what there is`
+    return `${this.path} is not a route of this API; /openapi.json lists all routes`
   }
 }
 
@@ -73,7 +73,7 @@ export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>("mcp-
   { method: Schema.String, allow: Schema.Array(Schema.String) }
 ) {
   override get message(): string {
-    return `${this.method} is not for this path; it takes ${this.allow.join(", ")}`
+    return `this path does not support ${this.method}; it supports ${this.allow.join(", ")}`
   }
 }
 
@@ -101,7 +101,7 @@ export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaTyp
   "mcp-supervisor/UnsupportedMediaType"
 )("UnsupportedMediaType", {}) {
   override get message(): string {
-    return 'a body has to be JSON: send "Content-Type: application/json"'
+    return 'the body must be JSON: send "Content-Type: application/json"'
   }
 }
 
@@ -131,7 +131,7 @@ export class NoConfigFiles extends Schema.TaggedError<NoConfigFiles>("mcp-superv
   {}
 ) {
   override get message(): string {
-    return "this supervisor works without config files: there is nothing to read or to write"
+    return "this supervisor has no config files"
   }
 }
 
@@ -161,7 +161,7 @@ export const envelope = <
     encode: (failure) => ({
       error: { ...pick(failure, Object.keys(details)), tag: error._tag, message: failure.message }
     })
-  }).annotations({ ...HttpApiSchema.annotations({ status }), identifier: `${error._tag}Answer` })
+  }).annotations({ ...HttpApiSchema.annotations({ status }), identifier: `${error._tag}Response` })
 }
 
 /**

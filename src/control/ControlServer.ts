@@ -83,7 +83,7 @@ export class UnsafeBind extends Schema.TaggedError<UnsafeBind>("mcp-supervisor/U
  */
 export class WeakToken extends Schema.TaggedError<WeakToken>("mcp-supervisor/WeakToken")("WeakToken", {}) {
   override get message(): string {
-    return "the token of your own (MCP_SUPERVISOR_TOKEN) has to have 16 to 1,024 printable characters and no spaces: set another, or none"
+    return "your own token (MCP_SUPERVISOR_TOKEN) must have 16 to 1,024 printable characters and no spaces: set another one, or none"
   }
 }
 
@@ -99,7 +99,9 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>("mcp-supervis
 }) {
   override get message(): string {
     const next =
-      this.code === "EADDRINUSE" ? "something else listens there; choose another port, or 0 for any" : this.code
+      this.code === "EADDRINUSE"
+        ? "another program listens there; choose another port, or 0 for any free port"
+        : this.code
     return `cannot listen on ${this.address}: ${next}`
   }
 }

@@ -50,14 +50,17 @@ export const read = (stateDir: string): Effect.Effect<Redacted.Redacted<string>,
           file,
           reason:
             error instanceof UnsafePath
-              ? `${error.problem}; remove it, and the next start makes a new one`
+              ? `${error.problem}; remove it, and the next start creates a new one`
               : `cannot be read (${codeOf(error)})`
         })
     })
     // a running supervisor still accepts the exposed token: only the next start can replace it
     if (isExposed) yield* Effect.annotateLogs(Effect.logWarning("mcp.control.token_exposed"), "file", file)
     if (!isStrong(text)) {
-      return yield* new TokenUnusable({ file, reason: "is no token; remove it, and the next start makes a new one" })
+      return yield* new TokenUnusable({
+        file,
+        reason: "contains no valid token; remove it, and the next start creates a new one"
+      })
     }
     return Redacted.make(text)
   })

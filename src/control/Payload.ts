@@ -1,5 +1,5 @@
 /**
- * The request and response schemas of the control API that the domain does not define.
+ * Defines the request and response schemas of the control API that the domain does not define.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,7 @@ import { ServerStatus } from "../domain/server/ServerStatus.js"
  * All servers with their status.
  *
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export const Statuses = Schema.Record({ key: Schema.String, value: ServerStatus }).annotations({
   identifier: "Statuses"
@@ -51,7 +51,7 @@ export const Callback = Schema.Union(
 
 /**
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export const LoginStarted = Schema.Struct({ authorizationUrl: Schema.String, state: Schema.String }).annotations({
   identifier: "LoginStarted"
@@ -61,7 +61,7 @@ export const LoginStarted = Schema.Struct({ authorizationUrl: Schema.String, sta
  * The login state of one server.
  *
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export const Login = Schema.Struct({
   server: Schema.String,
@@ -71,7 +71,7 @@ export const Login = Schema.Struct({
 
 /**
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export type Login = typeof Login.Type
 
@@ -141,7 +141,7 @@ const ReviewedServer = Schema.Struct({
  * What was approved, with the changes since the last approval.
  *
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export const Trusted = Schema.Struct({
   /** The project's directory, and whether it was trusted before. */
@@ -161,7 +161,7 @@ export const Trusted = Schema.Struct({
 
 /**
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export type Trusted = typeof Trusted.Type
 
@@ -178,7 +178,7 @@ const ExplainedValue = Schema.Struct({
  * The effective configuration and the source of each value, with secrets hidden.
  *
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export const Explanation = Schema.Struct({
   servers: Schema.Array(
@@ -194,13 +194,13 @@ export const Explanation = Schema.Struct({
 
 /**
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export type Explanation = typeof Explanation.Type
 
 /**
  * @since 0.1.0
- * @category answers
+ * @category responses
  */
 export const Health = Schema.Struct({
   /** The version of this program. */

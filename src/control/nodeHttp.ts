@@ -1,5 +1,5 @@
 /**
- * An HTTP client for one address of this machine or one Unix socket. It is small because commands that must start fast
+ * Sends HTTP requests to one address of this machine or one Unix socket. The module is small because commands that must start fast
  * load it.
  */
 import { Agent, type IncomingMessage, request as send } from "node:http"

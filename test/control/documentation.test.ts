@@ -70,7 +70,7 @@ describe("the OpenAPI document", () => {
     for (const name of Object.keys(document.components.schemas)) {
       assert.isFunction(ajv.compile({ $ref: `api#/components/schemas/${name}` }), name)
     }
-    const validate = ajv.compile({ $ref: "api#/components/schemas/ServerNotFoundAnswer" })
+    const validate = ajv.compile({ $ref: "api#/components/schemas/ServerNotFoundResponse" })
     assert.isTrue(validate({ error: { tag: "ServerNotFound", message: "m", server: "one" } }))
     assert.isFalse(validate({ error: { tag: "Other", message: "m", server: "one" } }))
   })
@@ -109,7 +109,7 @@ describe("docs/http-api.md", () => {
         })
         for (const member of members) {
           const [, tag] =
-            /"(\w+)Answer"/.exec(
+            /"(\w+)Response"/.exec(
               JSON.stringify(Object.getOwnPropertySymbols(member.annotations).map((key) => member.annotations[key]))
             ) ?? []
           if (tag !== undefined) tags.set(tag, status)

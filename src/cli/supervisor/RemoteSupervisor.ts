@@ -182,7 +182,7 @@ const lostCall = ({ pid }: Daemon): HandleFailure => ({
 const startAgain = "start it again: mcp-supervisor stop; mcp-supervisor start"
 
 const notResponding = ({ address, pid, socket }: Daemon): string =>
-  `the supervisor (process ${pid}) does not answer at ${socket ?? address}`
+  `the supervisor (process ${pid}) does not respond at ${socket ?? address}`
 
 const unresponsive = (daemon: Daemon) =>
   new CommandFailed({

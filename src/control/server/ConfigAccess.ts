@@ -1,5 +1,5 @@
 /**
- * The config operations that the control API needs. By default, a supervisor has no config files.
+ * Defines the config operations that the control API needs. By default, a supervisor has no config files.
  *
  * @since 0.1.0
  */

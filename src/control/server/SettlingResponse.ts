@@ -1,5 +1,5 @@
 /**
- * A response that always settles, even if the client disconnects.
+ * Implements a response that always settles, even if the client disconnects.
  *
  * Node emits `close` on a response only while its client is connected. For a response whose client disconnected, and for
  * responses queued behind it on the same connection, it emits nothing, and code that waits for the event waits forever.

@@ -36,7 +36,7 @@ const decoderOf = <A, I>(schema: Schema.Schema<A, I>) => {
       return yield* Either.mapLeft(decode(body), (issues) =>
         isJsonRpc(body)
           ? new BadRequest({ detail: "the MCP endpoint is /gateway", issues: [] })
-          : new BadRequest({ detail: "the body is not what this route takes", issues })
+          : new BadRequest({ detail: "the body is invalid for this route", issues })
       )
     }).pipe(Effect.tapError(() => discard(request)))
 }
@@ -109,7 +109,7 @@ export const discard = (request: HttpServerRequest): Effect.Effect<void> =>
 const decodeText = (bytes: Buffer): Effect.Effect<string, BadRequest> =>
   Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-    catch: () => new BadRequest({ detail: "the body is no UTF-8 text", issues: [] })
+    catch: () => new BadRequest({ detail: "the body is not UTF-8 text", issues: [] })
   })
 
 const parse = (text: string): Effect.Effect<unknown, BadRequest> =>
@@ -118,7 +118,7 @@ const parse = (text: string): Effect.Effect<unknown, BadRequest> =>
     : Effect.filterOrFail(
         Effect.try({
           try: (): unknown => JSON.parse(text),
-          catch: () => new BadRequest({ detail: "the body is no JSON", issues: [] })
+          catch: () => new BadRequest({ detail: "the body is not JSON", issues: [] })
         }),
         (body) => !isDeeper(body, maxDepth),
         () => new BadRequest({ detail: `the body is nested more than ${maxDepth} levels deep`, issues: [] })

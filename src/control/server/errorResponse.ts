@@ -41,7 +41,7 @@ const responseOf = (
   // a mounted app cannot parse the body
   if (error instanceof HttpServerError.RequestError) {
     return Effect.succeed(
-      rejected(new ControlError.BadRequest({ detail: "the body is not what this route takes", issues: [] }))
+      rejected(new ControlError.BadRequest({ detail: "the body is invalid for this route", issues: [] }))
     )
   }
   return Effect.as(logFault(route, error), rejected(new ControlError.InternalError()))

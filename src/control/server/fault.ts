@@ -36,7 +36,7 @@ export const logFault = (route: string, fault: unknown): Effect.Effect<void> => 
 }
 
 const placesOf = (fault: Error): string => {
-  if (fault instanceof Unencodable || ParseResult.isParseError(fault)) return "encoding the answer"
+  if (fault instanceof Unencodable || ParseResult.isParseError(fault)) return "encoding the response"
   return (fault.stack ?? "").split("\n").slice(1, 4).join("\n")
 }
 

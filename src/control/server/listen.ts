@@ -71,7 +71,7 @@ const errorReadMs = 1000
 /** Writes a raw error response to a client that sent invalid HTTP, unless it would become part of another response. */
 const rejectMalformed = ({ code = "" }: NodeJS.ErrnoException, socket: Socket): void => {
   if (code === "ECONNRESET" || !socket.writable || isAnswering(socket)) return void socket.destroy()
-  const [status, message] = faults[code] ?? ["400 Bad Request", "this is no HTTP request"]
+  const [status, message] = faults[code] ?? ["400 Bad Request", "this is not an HTTP request"]
   const body = JSON.stringify({ error: { tag: "BadRequest", message, detail: "", issues: [] } })
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`

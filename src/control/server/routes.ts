@@ -1,5 +1,5 @@
 /**
- * The routes of the API as a table. It tells an unknown path from a wrong method before the request is handled.
+ * Finds the route of a request in a table of all routes, and distinguishes an unknown path from a wrong method.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as Either from "effect/Either"
@@ -41,7 +41,7 @@ export const match = (
   const path = pathOf(url)
   const segments = path.split("/")
   if (!segments.every(isDecodable)) {
-    return Either.left(new BadRequest({ detail: "the path holds a % that stands for nothing", issues: [] }))
+    return Either.left(new BadRequest({ detail: "the path contains an invalid percent encoding", issues: [] }))
   }
   const candidates = routes.filter((route) => fits(route.path.split("/"), segments))
   if (candidates.length === 0) return Either.left(new RouteNotFound({ path }))
@@ -55,7 +55,7 @@ export const match = (
   const issues = route.checkQuery?.(queryOf(url)) ?? []
   return issues.length === 0
     ? Either.right(route)
-    : Either.left(new BadRequest({ detail: "the address is not what this route takes", issues }))
+    : Either.left(new BadRequest({ detail: "the query parameters are invalid for this route", issues }))
 }
 
 /** The query parameters. A parameter that occurs more than once is a list. */

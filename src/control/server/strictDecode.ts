@@ -24,6 +24,6 @@ export const strictDecode = <A, I>(
 /** A key that does not look like a name can be a secret, so only its position is reported. */
 const unknownKey = (path: Issue["path"]): Issue => ({
   path: path.every(looksLikeName) ? path : path.slice(0, -1),
-  expected: "a key that is known here",
-  found: "another one"
+  expected: "a known key",
+  found: "an unknown key"
 })

@@ -29,7 +29,7 @@ describe.concurrent("a supervisor", () => {
       for (const [index, { code, stderr, stdout }] of all.entries()) {
         assert.strictEqual(code, 1, `${commands[index]}`)
         assert.strictEqual(stdout, "")
-        assert.include(stderr, `the supervisor (process ${pid}) does not answer`)
+        assert.include(stderr, `the supervisor (process ${pid}) does not respond`)
         assert.include(stderr, `kill -CONT ${pid}`)
       }
     } finally {

@@ -11,7 +11,7 @@ import { entryFor, storedLogins, superviseBoth } from "../support/loggedIn.js"
 import { textOf } from "../support/session.js"
 import { awaitStatus, live } from "../support/supervised.js"
 
-/** The control API over a server that waits for a login, and one that nobody logs in to. */
+/** The control API with a server that requires a login, and a local one that has no logins. */
 const waiting = (as: Parameters<typeof authServer>[0] = {}) =>
   Effect.gen(function* () {
     const authorization = yield* authServer({ iss: "on", ...as })
@@ -31,7 +31,7 @@ const waiting = (as: Parameters<typeof authServer>[0] = {}) =>
     }
   })
 
-/** Where somebody ends who agrees at the page of an address, without going there. */
+/** The URL to which the authorization server redirects after consent, without requesting it. */
 const endOf = (url: string): Effect.Effect<string> =>
   Effect.promise(async () => (await fetch(url, { redirect: "manual" })).headers.get("location") ?? "")
 

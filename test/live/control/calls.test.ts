@@ -1,4 +1,4 @@
-/** Using servers through the control API: results, errors, progress, and callers who hang up. */
+/** Calls through the control API: results, errors, progress, and clients that disconnect. */
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
@@ -38,7 +38,7 @@ const setup = Effect.gen(function* () {
 const post = (body: unknown): Asked => ({ method: "POST", body })
 const asEvents = (body: unknown): Asked => ({ ...post(body), headers: { accept: "text/event-stream" } })
 
-/** The events of a text, without what is said only to be heard. */
+/** The events of a text, without comments. */
 const eventsIn = (text: string) =>
   text
     .split("\n\n")
@@ -48,7 +48,7 @@ const eventsIn = (text: string) =>
       return [name, JSON.parse(data)]
     })
 
-/** The head of an answer, while its body goes on; hanging up is the caller's. */
+/** The head of a response whose body continues. The test destroys the request. */
 const begin = (address: string, path: string, headers: Readonly<Record<string, string>>) =>
   Effect.sync(() => {
     const request = Http.request(`${address}${path}`, {
@@ -211,7 +211,7 @@ describe("the progress of a call", () => {
     Effect.gen(function* () {
       const { client } = yield* setup
       const error = yield* Effect.flip(client.call("one_greet", { arguments: { who: 1n } }, () => Effect.void))
-      assert.deepInclude(error, { _tag: "BadRequest", detail: "the arguments are no JSON" })
+      assert.deepInclude(error, { _tag: "BadRequest", detail: "the arguments cannot be encoded as JSON" })
     })
   )
 
@@ -228,7 +228,7 @@ describe("the progress of a call", () => {
       // of 100 MB, what the latest reports take and the sockets between us
       assert.isBelow(heldBytes() - before, 32 * megabyte)
       assert.isTrue(yield* call.answer(FakeConnector.text("done")))
-      // the supervisor is through with it, though nobody has read a word
+      // the call has ended although the client has read nothing
       const settled = yield* supervisor.eventsFrom(1).pipe(
         Stream.filter(({ type }) => type === "CallSettled"),
         Stream.runHead

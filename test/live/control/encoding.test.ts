@@ -146,7 +146,7 @@ describe("a long list", () => {
       const { json, status } = yield* ask("/tools")
       assert.strictEqual(status, 500)
       assert.strictEqual(json.error.tag, "InternalError")
-      assert.include(lines.join("\n"), "encoding the answer")
+      assert.include(lines.join("\n"), "encoding the response")
     }).pipe(Effect.provide(layer))
   })
 })

@@ -239,7 +239,7 @@ describe("the event stream", () => {
       yield* Deferred.await(begun)
       publish()
       yield* Deferred.await(heard)
-      // once more after the last event, which everybody has heard of: by then nobody is there
+      // requests the servers once more after the last event, when the supervisor no longer listens
       publish()
       yield* Stream.runDrain(Stream.take(client.events(`${server.epoch}-1`), 1))
       yield* Scope.close(scope, Exit.void)

@@ -30,7 +30,7 @@ describe("the log stream of a server", () => {
         yield* Effect.forEach(Array.from({ length: 10 }), () => idler(server.address, "/servers/one/logs"), {
           concurrency: 10
         })
-        // somebody who reads hears all of it, and says so line by line
+        // a client that reads receives every line
         let heard = 0
         let awaited = yield* Deferred.make<void>()
         yield* Stream.runForEach(client.logs("one"), ({ text }) => {

@@ -430,7 +430,7 @@ describe("the control API", () => {
       }
       const taken = Number(new URL(server.address).port)
       const error = yield* Effect.flip(setup({ port: taken }))
-      assert.include(String(error), "something else listens there")
+      assert.include(String(error), "another program listens there")
     })
   )
 })

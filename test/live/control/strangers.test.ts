@@ -44,7 +44,7 @@ const visit = (address: string, head: ReadonlyArray<string>) =>
     ({ socket }) => Effect.sync(() => socket.destroy())
   )
 
-/** Sends the same again and again until nobody takes it any more; says how much that was, and what was kept of it. */
+/** Sends a text repeatedly until the supervisor stops reading. Returns how much was sent, and how much memory it took. */
 const pour = ({ closed, socket }: Visitor, part: Buffer) =>
   Effect.promise(async () => {
     const before = heldBytes()

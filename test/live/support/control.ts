@@ -1,4 +1,4 @@
-/** A supervisor over a fake, and its control API on a real socket. */
+/** A supervisor with a fake connector, and its control API on a real socket. */
 import { mkdtempSync, rmSync } from "node:fs"
 import * as Http from "node:http"
 import { connect, type Socket } from "node:net"
@@ -18,7 +18,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Http.IncomingHttpHeaders
   readonly text: string
-  /** What a test expects there is in it. */
+  /** The decoded body. `any`, because each test expects another shape. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly json: any
 }
@@ -27,11 +27,11 @@ export interface Asked {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
-  /** Sent as it is, in place of `body`. */
+  /** Sent unchanged, instead of `body`. */
   readonly raw?: string | Buffer
 }
 
-/** One request on a connection of its own, with the right token unless the headers say otherwise. */
+/** Sends one request on its own connection, with the valid token unless the headers replace it. */
 export const ask = (
   where: { readonly address: string; readonly socket?: string | undefined },
   path: string,
@@ -66,7 +66,7 @@ export const ask = (
     return Effect.sync(() => void request.destroy())
   })
 
-/** Somebody who asks for a stream, hears its beginning, and reads no further. */
+/** A client that requests a stream, receives its beginning, and stops reading. */
 export const idler = (address: string, path: string) =>
   Effect.acquireRelease(
     Effect.async<Socket>((resume) => {
@@ -96,7 +96,7 @@ export const temporary = Effect.acquireRelease(
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-/** Only where something listens. */
+/** Starts a control server only. */
 export const serve = (
   options: Partial<ControlServer.Options>
 ): Effect.Effect<

@@ -79,7 +79,7 @@ interface Supervisor {
   readonly isShuttingDown: boolean
 }
 
-/** The process that supervises the directory, also if it does not answer requests yet or runs on another machine. */
+/** The process that supervises the directory, also if it does not respond to requests yet or runs on another machine. */
 const findSupervisor = (stateDir: string): Effect.Effect<Supervisor | undefined, CommandFailed> =>
   Effect.gen(function* () {
     const state = yield* DaemonState.find(stateDir)
