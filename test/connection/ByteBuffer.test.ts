@@ -16,7 +16,7 @@ describe("a buffer of several chunks", () => {
           for (const piece of each) buffer.add(piece)
           assert.strictEqual(buffer.size(), Buffer.concat(each).length)
           assert.strictEqual(buffer.take().toString("hex"), before)
-          // what was added is not written to
+          // the buffer does not write to added chunks
           assert.strictEqual(Buffer.concat(each).toString("hex"), before)
           assert.strictEqual(buffer.size(), 0)
         }
@@ -35,7 +35,7 @@ describe("a buffer of several chunks", () => {
   it("uses little more memory than the bytes it holds, however small the chunks are", () => {
     const buffer = ByteBuffer.make()
     const before = heldBytes()
-    // as an HTTP body in chunks of one byte arrives: each is a view of its own
+    // like an HTTP body in chunks of one byte, each with its own view
     for (let count = 0; count < 500_000; count += 1) buffer.add(Buffer.from(new ArrayBuffer(8), 0, 1))
     assert.isBelow(heldBytes() - before, 4_000_000)
     assert.strictEqual(buffer.take().length, 500_000)

@@ -6,7 +6,7 @@ import { type Fate, type Message, type Wire, WireFailure } from "../../src/conne
 import { ConnectionClosed, ProcessExited } from "../../src/domain/Errors.js"
 import { assertTag } from "../support/assertTag.js"
 
-/** A wire that holds every message until the test lets it go. */
+/** A wire that holds every message until the test releases it. */
 const makeWire = () => {
   const held: Array<{ readonly message: Message; readonly fate: Fate }> = []
   const retracted: Array<unknown> = []
@@ -47,7 +47,7 @@ const setup = () => {
       onProgress: (each) => progress.push(each),
       settle: (exit) => settled.push(exit)
     })
-  /** What went wrong, call by call. */
+  /** The errors of the calls, in order. */
   const errors = () =>
     settled.flatMap((exit) => (Exit.isFailure(exit) && exit.cause._tag === "Fail" ? [exit.cause.error] : []))
   return {
@@ -75,7 +75,7 @@ describe("CallTable", () => {
     const result = { content: [{ type: "text", text: "hi" }], extra: true }
     assert.isTrue(table.accept(answer(id, result)))
     assert.deepStrictEqual(settled, [Exit.succeed(result)])
-    // late and doubled answers are for nobody
+    // late and duplicate responses are ignored
     assert.isTrue(table.accept(answer(id, result)))
     assert.lengthOf(settled, 1)
   })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as Clocks from "../../src/connection/session/Clocks.js"
 
-/** Time that goes on only when it is told to. */
+/** A clock that the test advances. */
 const makeTimer = () => {
   const alarms = new Map<number, { readonly at: number; readonly run: () => void }>()
   let time = 0

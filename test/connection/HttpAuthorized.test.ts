@@ -15,7 +15,7 @@ describe("a response that asks for other credentials", () => {
         return () => {}
       }
     }
-    // the better credentials take their time
+    // the new credentials take some time
     const client = authorized(plain, credentials, () => () => {})
     const unexpected = () => assert.fail("it is not for the others")
     client.request(

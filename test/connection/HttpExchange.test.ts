@@ -8,7 +8,7 @@ import { heldBytes } from "../live/support/memory.js"
 
 const server = "it"
 
-/** An exchange whose answer the test writes. */
+/** An exchange whose response the test writes. */
 const setup = (expects: Request["expects"], event?: (name: string) => boolean) => {
   const messages: Array<Message> = []
   const told: Array<string> = []
@@ -60,7 +60,7 @@ const setup = (expects: Request["expects"], event?: (name: string) => boolean) =
       resumed()
     }
   }
-  /** Waits as a stream does. */
+  /** Waits for the next turn, as a stream does. */
   const write = async (chunk: Buffer) => {
     handler!.data(chunk)
     if (isPaused && reasons.length === 0) await new Promise<void>((resolve) => (resumed = resolve))
@@ -171,7 +171,7 @@ describe("the limit of lines that are no messages", () => {
     const text = "x".repeat(26 * 1024 * 1024)
     await data(long({ id: 1, result: { text } }))
     assert.strictEqual(messages.length, 1)
-    // an answer that comes too late is no fault of the server
+    // a late response is no fault of the server
     for (let count = 0; count < 2; count += 1) await data(long({ id: 7, result: { text } }))
     assert.deepStrictEqual(reasons, [])
     for (let count = 0; count < 4; count += 1) await data(long({ params: { text }, method: "notifications/message" }))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Intake from "../../src/connection/wire/Intake.js"
 
-/** A stream that has so much to read, and says what it is told. */
+/** A stream with a number of pieces to read, which records all calls. */
 const stream = (intake: Intake.Intake, pieces: number, piece: () => void = () => {}) => {
   const said: Array<string> = []
   let left = pieces
@@ -47,7 +47,7 @@ describe("Intake", () => {
     })
     assert.deepStrictEqual(said, ["pause"])
     assert.isAbove(left(), 10)
-    // what comes after everything is not told before
+    // data that arrives later is reported later
     assert.isAbove(await turnsUntil(() => ended), 2)
     assert.deepStrictEqual([said, left()], [["pause"], 0])
   })

@@ -19,7 +19,7 @@ const read = (chunks: ReadonlyArray<Buffer>, { carriageReturns = false, limit = 
   return { lines, overflows }
 }
 
-/** A text in chunks of these sizes, again and again. */
+/** A text in chunks of these sizes, repeated. */
 const chopped = (bytes: Buffer, sizes: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
   const chunks: Array<Buffer> = []
   for (let from = 0, index = 0; from < bytes.length; index += 1) {

@@ -25,7 +25,7 @@ describe("a list budget", () => {
     const again = budget.begin("tools")
     assert.isTrue(again.add(9))
     again.end(false)
-    // the list of 8 is still the last good one
+    // the list of 8 is still the last complete one
     assert.isTrue(budget.begin("prompts").add(2))
     assert.isFalse(budget.begin("prompts").add(1))
   })

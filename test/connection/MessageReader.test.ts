@@ -5,7 +5,7 @@ import type { Envelope } from "../../src/connection/wire/scanMessage.js"
 
 const megabytes = (count: number) => "x".repeat(count * 1024 * 1024)
 
-/** Reads a text as a line and as a body. The answers to 5 and "call-1" are waited for. */
+/** Reads a text as a line and as a body. The requests 5 and "call-1" are pending. */
 const read = (text: string) => {
   const outcomes = (["line", "body"] as const).map((way) => {
     const messages: Array<unknown> = []

@@ -255,7 +255,7 @@ const onWindows = <A>(body: () => A): A => {
   }
 }
 
-/** Loaded anew and apart: cross-spawn decides when it is loaded whether it is on Windows. */
+/** A separate instance, because cross-spawn checks for Windows when it is loaded. */
 const parserOnWindows = (): Parse => {
   const require = createRequire(import.meta.url)
   const forget = () => {
@@ -269,7 +269,7 @@ const parserOnWindows = (): Parse => {
   return (...call) => onWindows(() => _parse(...call))
 }
 
-/** How a program on Windows reads its command line: backslashes count only before a quote. */
+/** Parses a command line as a program on Windows does: backslashes count only before a quote. */
 const readArguments = (line: string): ReadonlyArray<string> => {
   const args: Array<string> = []
   let arg: string | undefined
@@ -289,7 +289,7 @@ const readArguments = (line: string): ReadonlyArray<string> => {
   return arg === undefined ? args : [...args, arg]
 }
 
-/** How cmd.exe reads a line in which every special character is behind a caret. */
+/** Parses a line as cmd.exe does, in which a caret escapes every special character. */
 const readCarets = (line: string): string => line.replace(/\^(.)/gs, "$1")
 
 const special = /[()\][%!^"`<>&|;, *?]/g
@@ -310,7 +310,7 @@ describe("cross-spawn on Windows (unit-tested, best effort)", () => {
 
   const env = () => ({ Path: directory })
 
-  /** The arguments as the program behind the shim reads them, and the line that cmd.exe gets. */
+  /** The arguments that the program behind the shim receives, and the line that cmd.exe receives. */
   const throughCmd = (command: string, args: ReadonlyArray<string>, readings: number) => {
     const parsed = parse(command, args, { env: env() })
     assert.deepStrictEqual(parsed.args.slice(0, 3), ["/d", "/s", "/c"])

@@ -5,7 +5,7 @@ import { CannotLook, type Row } from "../../src/connection/process/processRows.j
 
 const stray = (pid: number, run: string, child: string): Row => ({ pid, group: pid, run, child, guards: undefined })
 
-/** A system whose processes change between two looks. */
+/** A system whose processes change between two scans. */
 const system = (...looks: ReadonlyArray<ReadonlyArray<Row>>) => {
   const asked: Array<ReadonlyArray<string>> = []
   const strays = StrayProcesses.make((runs) =>
@@ -25,7 +25,7 @@ describe("StrayProcesses", () => {
       const first = yield* find("a", "1")
       yield* TestClock.adjust("10 millis")
       assert.deepStrictEqual(yield* Fiber.join(first), [30])
-      // these begin after the first look: its answer may be too old for them
+      // these start after the first scan, whose result may be outdated for them
       const later = yield* Effect.all([find("a", "2"), find("a", "3"), find("b", "9")])
       yield* TestClock.adjust("49 millis")
       assert.strictEqual(asked.length, 1)

@@ -12,7 +12,7 @@ const limited = new Errors.HttpFailed({ server, status: 429, retryAfter: 7000 })
 
 describe("the error of a request whose message was lost", () => {
   for (const [stage, tag] of [
-    // the server may have been busy with others, but nobody asked it for this one: it can be sent again
+    // the message was not sent, so it can be sent again although the server was busy with others
     ["unsent", "NotSent"],
     ["refused", "RateLimited"],
     ["sent", "OutcomeUnknown"]
@@ -95,7 +95,7 @@ describe("an error response of a server", () => {
     const { message } = of({ code: 1, message: "x".repeat(1_000_000) })
     assert.isAtMost(message.length, 8 * 1024 + 50)
     assert.match(message, /^x{8000,}… \(1000000 characters in all\)$/)
-    // what is scrubbed is longer than what is shown: no half of a secret is left where it is cut
+    // the scrubbed part is longer than the shown one, so the cut leaves no half of a secret
     assert.notInclude(of({ code: 1, message: "secret-1234".repeat(100_000) }).message, "secret")
     assert.notMatch(of({ code: 1, message: "secret-1234".repeat(100_000) }).message, /sec|ret-/)
   })

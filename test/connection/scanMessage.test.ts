@@ -13,7 +13,7 @@ const countOf = (value: unknown): number => {
   return 1 + keys + inner.reduce<number>((sum, each) => sum + countOf(each), 0)
 }
 
-/** Texts in which there is something to find, between those in which there is nothing. */
+/** Texts with special characters and words, and other texts. */
 const word = fc.oneof(
   fc.constantFrom("id", "method", "result", '"', "\\", '\\"', "{", "]", ",", ":", "é", "x".repeat(100)),
   fc.fullUnicodeString()
@@ -34,7 +34,7 @@ const message = fc.record(
   { requiredKeys: [] }
 )
 
-/** The same with its keys in another order. */
+/** A message with its keys in another order. */
 const shuffled = message.chain((each) =>
   fc
     .shuffledSubarray(Object.keys(each), { minLength: Object.keys(each).length })
@@ -43,7 +43,7 @@ const shuffled = message.chain((each) =>
 
 const space = fc.constantFrom("", " ", "  ", "\t")
 
-/** A text in which every character may be written as an escape. */
+/** Escapes every character of the keys. */
 const escaped = (text: string) =>
   text.replaceAll(
     /"(id|method)"/g,

@@ -41,7 +41,7 @@ describe("the messages that reach the SDK", () => {
     }
     assert.deepStrictEqual(await hear({ id: 5, result: {} }), [5])
     assert.deepStrictEqual(await hear({ id: "listen:1", result: {} }), ["listen:1"])
-    // once is enough
+    // a second response is dropped
     assert.deepStrictEqual(await hear({ id: 5, result: {} }), [])
   })
 

@@ -96,7 +96,7 @@ describe("a merged catalog", () => {
       assert.deepStrictEqual([report!.code, report!.severity, report!.subject], ["name_collision", "error", subject])
       assert.strictEqual(more.length, 0)
     }
-    // to hide one brings the other one back
+    // hiding one shows the other one
     assert.strictEqual(merge([one, { ...other, tools: { "*": false } }], 2).catalog.tools.length, 2)
   })
 

@@ -160,9 +160,9 @@ describe("the nearest known word", () => {
       assert.isUndefined(nearest(word, endless()))
       return looked
     }
-    // what is too long is not even read
+    // words that are too long are skipped
     assert.isBelow(looksAt("a", "b".repeat(200)), 1_000_000)
-    // comparing two words takes as long as the product of their lengths
+    // the time of a comparison is the product of both lengths
     assert.isBelow(looksAt("a".repeat(60), "b".repeat(60)), makeWork().left / (60 * 60))
   })
 

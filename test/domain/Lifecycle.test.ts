@@ -150,14 +150,14 @@ describe("a connected server", () => {
     }
     assert.strictEqual(server.state.restarts, 0)
     assert.deepStrictEqual(server.state.streak.restarts, [])
-    // the policy of the server is as if nothing had happened
+    // the restart policy is not affected
     const open = server.timerFires().opens()
     assert.strictEqual(open.state.streak.shortages, 0)
     const lost = open.crashes()
     assert.strictEqual(lost.state.streak.failures, 1)
     assert.strictEqual(lost.status.status, "connecting")
     assert.strictEqual(lost.state.restarts, 1)
-    // a restart that meets a shortage counts once, however often it is tried
+    // a restart that meets a shortage counts once, however often it is retried
     const again = lost.crashes(shortage).timerFires().crashes(shortage).timerFires()
     assert.strictEqual(again.state.restarts, 1)
     assert.strictEqual(again.state.streak.failures, 1)

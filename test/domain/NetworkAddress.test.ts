@@ -195,7 +195,7 @@ describe("the address policy", () => {
     assert.strictEqual(verdict(own, "http://127.0.0.1/"), "too_near")
     assert.strictEqual(verdict(own, "http://169.254.169.254/"), "too_near")
     assert.isUndefined(verdict(own, "http://as.example.com/"))
-    // a name that a device of the network chooses
+    // a name that a device in the network can choose
     assert.isUndefined(verdict(own, "http://printer.local/"))
     assert.isUndefined(verdict(own, "http://printer.local./"))
     assert.strictEqual(judgeAddress(own, "http:", "127.0.0.1"), "too_near")

@@ -4,7 +4,7 @@ import { RestartPolicy } from "../../src/index.js"
 
 const policy: RestartPolicy.RestartPolicy = { ...RestartPolicy.defaultPolicy, base: 1_000, cap: 3_000, maxRestarts: 4 }
 
-/** When an effect that always fails is tried, in milliseconds. */
+/** The times at which an effect that always fails is run, in milliseconds. */
 const attempts = (policy: RestartPolicy.RestartPolicy, uptime: number, time: number) =>
   Effect.gen(function* () {
     const times = yield* Ref.make<ReadonlyArray<number>>([])
@@ -76,7 +76,7 @@ describe("toSchedule", () => {
     Effect.gen(function* () {
       const times = yield* attempts({ ...policy, maxRestarts: Number.POSITIVE_INFINITY }, 0, 600_000)
       const delays = times.slice(1).map((time, index) => time - times[index]!)
-      // had it started over, there would be more than one restart without a pause
+      // if it had been reset, there would be more than one restart without a delay
       assert.strictEqual(delays.filter((delay) => delay === 0).length, 1)
       assert.isAbove(times.length, 300)
     })

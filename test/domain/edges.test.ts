@@ -1,4 +1,4 @@
-/** Corners of the domain that are reached from other rooms. */
+/** Tests cases of the domain that only other rooms reach. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Redacted } from "effect"
 import * as ConfigDocument from "../../src/domain/server/ConfigDocument.js"

@@ -3,7 +3,7 @@ import { FastCheck as fc } from "effect"
 import { isDeeper, maxDepth } from "../../src/domain/internal/isDeeper.js"
 import { scrubDeep } from "../../src/domain/internal/scrubDeep.js"
 
-/** So many objects, one within the other. */
+/** A number of nested objects. */
 const nested = (levels: number, inmost: unknown = 1): unknown => {
   let value = inmost
   for (let level = 0; level < levels; level++) value = level % 2 === 0 ? { a: value, b: null } : [value]

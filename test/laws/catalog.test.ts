@@ -152,7 +152,7 @@ describe("changes", () => {
 })
 
 describe("a catalog that is updated one server at a time", () => {
-  /** Two pairs of tools whose public names collide in all 50 bits, and tools that stand alone. */
+  /** Two pairs of tools whose public names collide in all 50 bits, and tools without a collision. */
   const colliding = fc.constantFrom<readonly [string, string]>(
     ["s:", "//:$+.!."],
     ["s.", "==^!|:@."],
@@ -178,7 +178,7 @@ describe("a catalog that is updated one server at a time", () => {
     fc.array(collidingSources, { minLength: 1, maxLength: 5 })
   )
 
-  /** An assembly after a change, against what mergers make of all servers before and after it. */
+  /** Compares an assembly after a change with merged catalogs of all servers before and after it. */
   const agrees = (
     assembly: Catalog.Assembly,
     names: Iterable<string>,
@@ -227,7 +227,7 @@ describe("a catalog that is updated one server at a time", () => {
       runs(300)
     ))
 
-  /** Names that begin like others, so that one server renames the tools of another. */
+  /** Names that are prefixes of others, so that one server renames the tools of another. */
   const beginning = fc.constantFrom("a", "a_b", "a_b_c", "b", "a_", "_a", "supervisor", "s:", "s.", "x".repeat(70))
   const listing = fc.oneof(
     { weight: 3, arbitrary: listings },
@@ -236,7 +236,7 @@ describe("a catalog that is updated one server at a time", () => {
       .map((names) => ({ ...Catalog.noListings, tools: names.map((name) => ({ name, inputSchema: {} })) }))
   )
   const noPatterns: ToolName.Globs = {}
-  /** Few lists, so that a server comes back with the very same one. */
+  /** Few listings, so that a server often gets an identical one again. */
   const changesOfServers = fc.array(listing, { minLength: 1, maxLength: 3 }).chain((lists) =>
     fc.array(
       fc.record({

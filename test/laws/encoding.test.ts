@@ -1,4 +1,4 @@
-/** Everything that is accepted from a server can be encoded later, by every schema of the control API that it passes. */
+/** Checks that everything accepted from a server can be encoded by every schema of the control API that it passes. */
 import { assert, describe, it } from "@effect/vitest"
 import { Exit, FastCheck as fc, Schema } from "effect"
 import { callResult, decodeResult } from "../../src/connection/session/results.js"
@@ -7,14 +7,14 @@ import * as Protocol from "../../src/domain/catalog/Protocol.js"
 import { Listings } from "../../src/domain/catalog/Catalog.js"
 import { runs } from "./runs.js"
 
-/** So many arrays and objects around a value. */
+/** Wraps a value in a number of arrays and objects. */
 const within = (levels: number, inmost: unknown, hasKeys: boolean): unknown => {
   let value = inmost
   for (let level = 0; level < levels; level += 1) value = hasKeys ? { a: value } : [value]
   return value
 }
 
-/** Values on both sides of the limit, and far beyond what a stack has room for. */
+/** Depths on both sides of the limit, and far beyond the capacity of the stack. */
 const nested = fc
   .tuple(fc.oneof(fc.nat(20), fc.integer({ min: 480, max: 520 }), fc.constant(20_000)), fc.jsonValue(), fc.boolean())
   .map(([levels, inmost, hasKeys]) => within(levels, inmost, hasKeys))

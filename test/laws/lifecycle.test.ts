@@ -5,7 +5,7 @@ import { history, info, live, liveGenerations, move, toEvent } from "./lifecycle
 import { runs } from "./runs.js"
 import { often, always, isRunning, tagsOf } from "./lifecycleMoments.js"
 
-/** What must be true of a state, however it came about. */
+/** Checks what every state must satisfy. */
 const assertLegal = (after: Lifecycle.State) => {
   const { closing, draining, generation, intent, phase, settings, streak, timer } = after
   const live = liveGenerations(after)
@@ -163,7 +163,7 @@ describe("once faults stop", () => {
     fc.assert(
       fc.property(history, ({ moves, settings }) => {
         let { at, end: state } = live(settings, moves)
-        // each round lets one thing happen that must happen: links end, attempts succeed, timers fire
+        // each round sends one event that must occur: links close, attempts succeed, timers fire
         for (let round = 0; round < 20; round++) {
           const [closing] = state.closing
           const opening = Lifecycle.opening(state)

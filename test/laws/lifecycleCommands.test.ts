@@ -98,7 +98,7 @@ describe("a replacement", () => {
     always(({ after, before, event }) => {
       if (event._tag !== "Lost" || Lifecycle.opening(before) !== event.generation) return
       const served = Lifecycle.routed(before)
-      // alone means alone, also when the config only came to say so while a replacement was under way
+      // stop-first also applies if the config set it while a replacement was running
       if (after.settings.replace === "overlap") assert.deepStrictEqual(Lifecycle.routed(after), served)
     }))
 })

@@ -1,7 +1,7 @@
 import { FastCheck as fc } from "effect"
 import { type Failure, Lifecycle, type RestartPolicy } from "../../src/index.js"
 
-/** Every generation a state still answers for. */
+/** Every generation in a state. */
 export const liveGenerations = (state: Lifecycle.State): ReadonlyArray<number> =>
   [Lifecycle.routed(state)?.generation, Lifecycle.opening(state), state.draining?.generation, ...state.closing].filter(
     (generation): generation is number => generation !== undefined
@@ -30,7 +30,7 @@ export const settings: fc.Arbitrary<Lifecycle.Settings> = fc
 
 export const failureOf = (kind: Failure.Kind): Failure.Failure => ({ kind, error: "it broke", errorTag: "Broken" })
 
-/** Most failures are worth another try. */
+/** Failures, most of which are retried. */
 const failures: ReadonlyArray<Failure.Failure> = [
   failureOf("transient"),
   failureOf("transient"),
@@ -55,21 +55,21 @@ export const info: Lifecycle.LinkInfo = {
 }
 
 /**
- * What can happen. `Proceed` is whatever takes this life on: a link ends, an attempt succeeds, a timer fires, a call comes.
- * `Replace` is a config that the old link may wait for.
+ * The kinds of events. `Proceed` is any event that advances the server: a link closes, an attempt succeeds, a timer fires, a call
+ * arrives. `Replace` is a config with stop-first.
  */
 type Tag = Lifecycle.Event["_tag"] | "Proceed" | "Replace"
 
-/** One thing that happens, told relative to the state it happens in, so that histories stay meaningful when they shrink. */
+/** One event, relative to the state in which it occurs, so that histories stay valid when they shrink. */
 export interface Move {
   readonly tag: Tag
-  /** Time that passes before it. */
+  /** The time that passes before it. */
   readonly wait: number
   readonly random: number
-  /** Picks among the generations and timers there are; over their number, one that is long gone. */
+  /** Selects among the current generations and timers; above their number, an old one. */
   readonly pick: number
   readonly failure: Failure.Failure
-  /** What a new config says otherwise. */
+  /** The changed keys of a new config. */
   readonly otherwise: Partial<Lifecycle.Settings>
   readonly change: "settings" | "link" | "identity"
   readonly flag: boolean
@@ -87,7 +87,7 @@ const commands: ReadonlyArray<Tag> = [
 const facts: ReadonlyArray<Tag> = ["PhaseReached", "LinkUpdated", "ListChanged", "Idle", "Drained"]
 const outcomes: ReadonlyArray<Tag> = ["Opened", "Released", "TimerFired"]
 
-/** Most new configs let the server run. */
+/** New configs, most of which let the server run. */
 const variations: ReadonlyArray<Partial<Lifecycle.Settings>> = [
   {},
   {},
@@ -135,7 +135,7 @@ const proceed = (state: Lifecycle.State): Tag => {
   return Lifecycle.timers(state).length > 0 ? "TimerFired" : "Demanded"
 }
 
-/** The link that matters most: the attempt, or else the one that serves. */
+/** The most important link: the attempt, or else the serving link. */
 const newest = (state: Lifecycle.State) => Lifecycle.opening(state) ?? Lifecycle.routed(state)?.generation
 
 export const toEvent = (state: Lifecycle.State, move: Move, at: number): Lifecycle.Event => {
@@ -183,7 +183,7 @@ export const toEvent = (state: Lifecycle.State, move: Move, at: number): Lifecyc
   }
 }
 
-/** One step of a history: where it came from, what happened, what became of it. */
+/** One step of a history: the state before, the event, and the state after. */
 export interface Moment {
   readonly before: Lifecycle.State
   readonly event: Lifecycle.Event
@@ -191,7 +191,7 @@ export interface Moment {
   readonly actions: ReadonlyArray<Lifecycle.Action>
 }
 
-/** A life, lived. */
+/** Runs a history. */
 export const live = (
   settings: Lifecycle.Settings,
   moves: ReadonlyArray<Move>

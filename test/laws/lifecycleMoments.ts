@@ -6,14 +6,14 @@ import { runs } from "./runs.js"
 
 export const often = runs(300)
 
-/** Checks something of every moment of many lives. */
+/** Checks every step of many histories. */
 export const always = (check: (moment: Moment) => void) =>
   fc.assert(
     fc.property(history, ({ moves, settings }) => live(settings, moves).moments.forEach(check)),
     often
   )
 
-/** Whether anything could start it: trust and a usable config cannot be replaced by a command. */
+/** Whether a command could start the server: not without trust, nor with an invalid config. */
 export const mayRun = ({ phase, settings }: Lifecycle.State) =>
   phase._tag !== "Removed" && settings.disabled !== "trust" && settings.invalid === undefined
 

@@ -33,7 +33,7 @@ describe("a server is retried", () => {
       assert.isAtMost(after.streak.restarts.length, before.streak.restarts.length)
       assert.strictEqual(after.restarts, before.restarts)
       const pursuit = Lifecycle.pursuit(after)
-      // what comes late from an older link changes nothing
+      // late events of an older link change nothing
       if (pursuit === Lifecycle.pursuit(before) || pursuit === undefined || !("failure" in pursuit)) return
       if (pursuit.failure !== event.failure) return
       assert.strictEqual(pursuit._tag, "Backoff")

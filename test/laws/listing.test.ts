@@ -3,7 +3,7 @@ import { FastCheck as fc, Schema } from "effect"
 import { Diagnostic } from "../../src/domain/Diagnostic.js"
 import * as Listing from "../../src/domain/catalog/Listing.js"
 
-/** Any JSON, with the keys that matter often enough to matter. */
+/** Any JSON, with frequent occurrences of the important keys. */
 const keys = fc.constantFrom(
   ..."name uri uriTemplate title description inputSchema outputSchema annotations arguments icons _meta src type".split(
     " "
@@ -24,7 +24,7 @@ const { json } = fc.letrec((tie) => ({
 
 const name = fc.constantFrom("a", "b", "c", "d", "e", "f")
 
-/** Entries that are like good ones, with something over their keys. */
+/** Entries that are like valid ones, with other values at some keys. */
 const almost = fc
   .tuple(name, fc.dictionary(keys, json, { maxKeys: 3 }))
   .map(([name, more]) => ({ name, uri: name, uriTemplate: name, inputSchema: {}, ...more }))

@@ -8,7 +8,7 @@ const dotted = (bytes: ReadonlyArray<number>) => bytes.join(".")
 const number = (bytes: ReadonlyArray<number>) => bytes.reduce((all, byte) => all * 256 + byte, 0)
 const hex = (value: number) => `0x${value.toString(16)}`
 
-/** The same address as other programs write it. */
+/** An address in the spellings of other programs. */
 const spellings = (bytes: ReadonlyArray<number>): ReadonlyArray<string> => {
   const [a = 0, b = 0, c = 0, d = 0] = bytes
   const groups = [(a << 8) | b, (c << 8) | d].map((group) => group.toString(16)).join(":")

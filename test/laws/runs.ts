@@ -1,2 +1,2 @@
-/** How often a law is tried. `LAWS=50 npm run test:fast` tries each fifty times as often. */
+/** The number of cases of a law. `LAWS=50 npm run test:fast` checks each with fifty times as many. */
 export const runs = (numRuns: number) => ({ numRuns: Math.max(1, Math.round(numRuns * Number(process.env.LAWS ?? 1))) })

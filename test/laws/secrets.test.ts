@@ -3,7 +3,7 @@ import { FastCheck as fc, Redacted } from "effect"
 import { Secrets } from "../../src/index.js"
 import { runs } from "./runs.js"
 
-/** Hard cases on purpose: what escapes look like, what placeholders look like, what repeats itself. */
+/** Hard cases: texts like escapes, texts like placeholders, repetitions. */
 const awkward = fc.constantFrom(
   "redacted",
   "[redacted]",
@@ -56,7 +56,7 @@ const base64 = (before: Uint8Array, secret: string, after: Uint8Array) =>
 
 const jsonInner = (text: string) => JSON.stringify(text).slice(1, -1)
 
-/** Every byte escaped, the way no library does but a proxy may. */
+/** Escapes every byte, as a proxy may do. */
 const percentAll = (text: string) =>
   Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("")
 
@@ -122,7 +122,7 @@ describe("scrub", () => {
         const encoded = base64(head, whole, tail)
         for (const text of [encoded, encoded.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")]) {
           const clean = scrubWith(whole)(`${before} ${text} ${after}`)
-          // whoever decodes what is left, from any position on, does not find it
+          // decoding the rest from any position does not reveal it
           for (const run of clean.match(/[\w+/-]+/g) ?? []) {
             for (const shift of [0, 1, 2, 3]) {
               assert.notInclude(Buffer.from(run.slice(shift), "base64").toString(), whole)

@@ -7,7 +7,7 @@ import * as Supervisor from "../../src/supervision/Supervisor.js"
 import { FakeConnector, Simulation } from "../../src/testing/Testing.js"
 import { runs } from "./runs.js"
 
-/** What should be there: each server, where it comes from, and whether somebody wants it up. */
+/** The model: each server with its origin, and whether it should be connected. */
 type Model = Map<string, { readonly origin: "config" | "dynamic"; readonly isUp: boolean }>
 
 interface Real {
@@ -21,7 +21,7 @@ const names = ["a", "b", "a_b"] as const
 const tools = ["one", "two"]
 const entry = { command: "server" }
 
-/** What the supervisor says of itself is what the model says. */
+/** Compares the supervisor's snapshots with the model. */
 const agree = (model: Model, { simulation, supervisor }: Real): void => {
   simulation.settle()
   const snapshots = Effect.runSync(supervisor.servers)
@@ -40,7 +40,7 @@ const agree = (model: Model, { simulation, supervisor }: Real): void => {
   )
 }
 
-/** A command, what it does to the model, and how it must end. */
+/** A command, its effect on the model, and its expected result. */
 const command = (
   text: string,
   act: (supervisor: Shape) => Effect.Effect<unknown, { readonly _tag: string }>,
@@ -59,7 +59,7 @@ const command = (
   toString: () => text
 })
 
-/** A command about a server that has to be there. */
+/** A command on a server that must exist. */
 const about = (
   what: "connect" | "restart" | "enable" | "disable" | "disconnect" | "remove",
   name: string,
@@ -90,7 +90,7 @@ const add = (name: string): Command =>
     }
   )
 
-/** What is configured replaces what was, and wins over what was added; what a command switched off stays off. */
+/** A config replaces the previous one and servers with its names; a server that a command disabled stays disabled. */
 const reconcile = (configured: ReadonlyArray<string>): Command =>
   command(
     `reconcile ${configured.join(" ")}`,

@@ -6,7 +6,7 @@ import { runs } from "./runs.js"
 const publicName = /^[A-Za-z0-9_-]{1,64}$/
 const hashSuffix = /_[0-9a-v]{10}$/
 
-/** Few letters, so that names meet; and all that has ever made names clash. */
+/** Few letters, so that names collide often, and all special characters of the naming rule. */
 const word = fc.oneof(
   { arbitrary: fc.string({ minLength: 1, maxLength: 6, unit: fc.constantFrom("a", "b", "_") }), weight: 4 },
   {
@@ -112,7 +112,7 @@ describe("public tool names", () => {
   it("of two tools that collide are reported and neither is listed", () =>
     fc.assert(
       fc.property(refs, fc.integer({ min: 1, max: 3 }), (refs, buckets) => {
-        // a hash this short collides all the time
+        // a hash this short collides often
         const nameOf = ({ server, tool }: ToolName.Ref) => String((server.length + tool.length) % buckets)
         const { byName, collisions } = ToolName.assign(refs, nameOf)
         const reported = collisions.flatMap(({ refs }) => refs)

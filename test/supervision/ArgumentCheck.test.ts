@@ -75,7 +75,7 @@ describe("a schema", () => {
     const pattern = of({ pattern: "^(a+)+$" })
     assert.strictEqual(issuesOf(pattern, { a: "b" }).length, 1)
     assert.deepStrictEqual(issuesOf(pattern, { a: `${"a".repeat(50)}b` }), [])
-    // once may be the fault of a busy machine
+    // a single slow check may be caused by a busy machine
     assert.deepStrictEqual(issuesOf(pattern, { a: `${"a".repeat(50)}b` }), [])
     assert.deepStrictEqual(issuesOf(pattern, { a: "b" }), [])
     const defs = Object.fromEntries(

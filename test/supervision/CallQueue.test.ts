@@ -8,7 +8,7 @@ const forever = Number.POSITIVE_INFINITY
 const enter = (gate: CallQueue.CallQueue, patience: number) =>
   Effect.uninterruptibleMask((restore) => gate.enter(patience, restore))
 
-/** How many go in at once now. All of them leave again. */
+/** How many calls are admitted at once now. All of them are released again. */
 const room = (gate: CallQueue.CallQueue): number => {
   let count = 0
   while (count < 100 && gate.tryEnter()) count += 1

@@ -5,7 +5,7 @@ import { isOver, passed, resultOf, settle } from "./support.js"
 
 const options = { atOnce: 2, shortest: 100, longest: 1000 }
 
-/** Takes turns, and writes down who has begun. */
+/** Takes turns, and records which have begun. */
 const recorded = Effect.map(Turns.make(options), (turns) => {
   const begun: Array<number> = []
   const take = <A, E>(id: number, work: Effect.Effect<A, E>) =>
@@ -121,7 +121,7 @@ describe("Turns", () => {
                 const fiber = yield* take(id, work)
                 if (end === "interrupt") yield* Effect.fork(Effect.delay(Fiber.interrupt(fiber), 70))
               }
-              // each turn is over by then
+              // each turn has ended by then
               yield* TestClock.adjust(options.longest * works.length)
               yield* take(100, Effect.never)
               yield* take(101, Effect.never)

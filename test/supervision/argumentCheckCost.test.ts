@@ -44,7 +44,7 @@ describe("a check never blocks", () => {
       Object.fromEntries(texts.map((t) => [t, 1]))
     ]
   ])("because of %s", (_, given, a) => {
-    // compiled before: here it is about the arguments
+    // compiled before, so that only the check is measured
     const schema = compiled(given)
     issuesOf(schema, {})
     for (const _ of [1, 2, 3]) {
@@ -71,7 +71,7 @@ describe("a schema never blocks before its check", () => {
 })
 
 describe("the bound of a check", () => {
-  /** Schemas that a validator may apply, by the rules of JSON Schema, one for each keyword of interest. */
+  /** Schemas that a validator can apply, by the rules of JSON Schema, one for each relevant keyword. */
   const schemas = fc.letrec<{ schema: JsonSchema }>((tie) => ({
     schema: fc.oneof(
       { maxDepth: 3 },
@@ -122,7 +122,7 @@ describe("the bound of a check", () => {
   it("is never exceeded", () =>
     fc.assert(
       fc.property(schemas, schemas, schemas, values, (schema, x, y, value) => {
-        // references lead forward only: what has no end has no bound
+        // references only lead forward: an infinite schema has no bound
         const { $ref: _, ...last } = JSON.parse(JSON.stringify(y).replaceAll("$ref", "ref")) as JsonSchema
         const middle = JSON.parse(JSON.stringify(x).replaceAll("#/$defs/x", "#/$defs/y")) as JsonSchema
         const root = { ...schema, $defs: { x: middle, y: last } }
@@ -175,7 +175,7 @@ describe("the bound of a check", () => {
       )
     }
     assert.strictEqual(ArgumentCheck.forSchema(schema), ArgumentCheck.forSchema(schema))
-    // listed again, it is still too slow
+    // after it is listed again, it is still too slow
     const again = ArgumentCheck.forSchema(structuredClone(schema))
     assert.strictEqual(again, ArgumentCheck.forSchema(schema))
   })

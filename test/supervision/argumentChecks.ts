@@ -11,7 +11,7 @@ export const issuesOf = (schema: JsonSchema, args: Args) => {
   return check.issuesOf(args)
 }
 
-/** On a busy machine a large schema may take too long: then it is not used. */
+/** On a busy machine the check of a large schema may take too long: then the schema is not used. */
 export const issuesIfUsable = (schema: JsonSchema, args: Args) => {
   const check = ArgumentCheck.forSchema(schema)
   const issues = check._tag === "Usable" ? check.issuesOf(args) : []

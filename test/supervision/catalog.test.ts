@@ -25,7 +25,7 @@ describe("one catalog of all servers", () => {
   it.scoped("contains the listings of all servers in the order of the config", () =>
     Effect.gen(function* () {
       const { controls, supervisor, toolNames } = yield* supervise({ servers: { b: local, a: local } })
-      // who comes first makes no difference
+      // the order of connecting makes no difference
       yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) =>
         attempt.open({ tools: ["x"], resources: ["file:///r"], prompts: ["p"] })
       )
@@ -294,7 +294,7 @@ describe("a list that changes", () => {
       const late = yield* Deferred.make<void>()
       yield* attempt.open({ tools: ["old"], prompts: Effect.as(Deferred.await(late), []) })
       yield* settle
-      // the tools were fetched already, the prompts not yet
+      // the tools are fetched, the prompts not yet
       yield* attempt.set({ tools: ["new"] })
       yield* attempt.listChanged("tools")
       yield* Deferred.succeed(late, undefined)

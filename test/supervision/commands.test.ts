@@ -19,7 +19,7 @@ import {
 
 const open = { a: FakeConnector.open({ tools: ["x"] }) }
 
-/** Checks that at no time two attempts of a server were unclosed. */
+/** Checks that two attempts of a server were never open at the same time. */
 const assertNeverTwo = (lines: ReadonlyArray<string>) => {
   let there = 0
   for (const line of lines) {
@@ -220,7 +220,7 @@ describe("add and remove", () => {
         const { eventsOf, supervisor } = yield* supervise({ servers: { a: remote } }, { scripts: { a: script } })
         const removing = yield* Effect.fork(supervisor.remove("a"))
         yield* settle
-        // it is no longer listed, however long it takes to end
+        // it is no longer listed, however long closing takes
         yield* failsWith(supervisor.server("a"), "ServerNotFound")
         assert.deepStrictEqual(yield* supervisor.servers, [])
         yield* passed(budget as "5 seconds")

@@ -8,7 +8,7 @@ import { failsWith, isOver, local, passed, refused, remote, settle, supervise, s
 const many = (count: number, config: ServerConfig.Input = local) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`s${index}`, config]))
 
-/** The servers whose first attempt has begun. */
+/** The servers whose first attempt has started. */
 const begun = (lines: ReadonlyArray<string>) => lines.filter((line) => line.endsWith(" opening")).length
 
 describe("building the layer", () => {
@@ -231,7 +231,7 @@ describe("starting many", () => {
       yield* passed("1999 millis")
       assert.strictEqual(begun(yield* story()), 8)
       yield* passed("1 millis")
-      // the first 8 have had their 2 seconds, the ninth begins
+      // the first 8 have used their 2 seconds, the ninth starts
       assert.strictEqual(begun(yield* story()), 9)
       assert.strictEqual((yield* status("s0")).status, "failed")
       yield* passed("1999 millis")

@@ -9,7 +9,7 @@ import { closed, failsWith, isOver, local, passed, type Setup, settle, supervise
 const bothOpen = { a: FakeConnector.open({ tools: ["x"] }), b: FakeConnector.open({ tools: ["y"] }) }
 const both = { servers: { a: local, b: local } }
 
-/** What server `a` does at its first attempts, instead of what the fake would do. */
+/** Replaces the first attempts of server `a`. */
 const firstAttempts =
   (count: number, fault: () => ReturnType<FakeConnector.FakeConnector["connector"]["connect"]>): Setup["around"] =>
   (connector) => {
@@ -153,7 +153,7 @@ describe("a fault of the connector", () => {
 })
 
 describe("a fault in the loop of a server", () => {
-  /** A store that throws when `a` is saved for the first times. */
+  /** A store that throws the first times that `a` is saved. */
   const throwingStore = (times: number) => {
     let saves = 0
     return Layer.succeed(CatalogStore, {
@@ -211,7 +211,7 @@ describe("a fault in the loop of a server", () => {
   it.scoped("does not leave a stale connection in the status", () =>
     Effect.gen(function* () {
       const { snapshot, supervisor } = yield* supervise(both, { scripts: bothOpen, store: throwingStore(1) })
-      // between the fault and the way back there is no connection
+      // between the fault and the reconnect there is no connection
       const { status } = yield* snapshot("a")
       assert.notStrictEqual(status.status, "connected", "it says connected while there is no connection")
       const call = yield* Effect.fork(supervisor.callTool("a_x"))
@@ -251,7 +251,7 @@ describe("a fault of a handler", () => {
       Effect.gen(function* () {
         const store = Layer.succeed(CatalogStore, { load: () => Effect.never, save: () => Effect.never })
         const { supervisor } = yield* supervise({ servers: { b: local } }, { scripts: bothOpen, store })
-        // not a child of the test: it could not be interrupted
+        // not a child of the test, because it could not be interrupted
         const asking = yield* Effect.forkDaemon(supervisor[method]({ servers: { b: local, c: local } }))
         yield* passed("2 seconds")
         assert.isTrue(yield* isOver(asking))

@@ -6,7 +6,7 @@ import { closed, failureOf, local, passed, remote, resultOf, supervise, withRand
 const probes = ({ controls }: Pick<FakeConnector.FakeConnector, "controls">) =>
   Effect.map(controls.journal, (entries) => entries.filter(({ type }) => type === "probed").map(({ at }) => at))
 
-/** The clock of the test, whose wall time can run ahead as if the machine had slept. */
+/** The clock of the test, whose wall time can run ahead as after a sleep of the machine. */
 const sleepingClock = Effect.map(Effect.clock, (clock) => {
   let slept = 0
   const wall: Clock.Clock = {
@@ -154,7 +154,7 @@ describe("health checks", () => {
 })
 
 describe("after the machine slept", () => {
-  /** Two servers that were used at second 40, and how often each was probed until second 63. */
+  /** Two servers that were used at second 40, and the number of probes of each until second 63. */
   const afterUse = (slept: number) =>
     Effect.gen(function* () {
       const { clock, sleep } = yield* sleepingClock

@@ -10,13 +10,13 @@ import { failsWith, local, passed, refused, remote, resultOf, settle, supervise 
 const off = { ...local, enabled: false }
 const open = { a: FakeConnector.open({ tools: ["x"] }) }
 
-/** As config files are handed over. */
+/** Servers in the form that config files produce. */
 const desiredOf = (servers: NonNullable<Desired["servers"]>, untrusted: ReadonlyArray<string>): Desired => ({
   servers,
   untrusted
 })
 
-/** How many servers are counted as disabled, in the whole process. */
+/** The number of disabled servers in the metrics of the whole process. */
 const countedDisabled = Effect.map(Metric.snapshot, (pairs) => {
   const found = pairs.find(
     ({ metricKey }) => metricKey.name === "mcp_connections" && metricKey.tags.some(({ value }) => value === "disabled")
@@ -40,7 +40,7 @@ describe("a server that is disabled or not trusted", () => {
             Layer.succeed(Connector, connector)
           )
         )
-      // what is made once, whoever asks first
+      // objects that are created once, by the first use
       yield* Effect.scoped(build(entries("warm")))
       const servers = entries("s")
       const before = heldBytes()
@@ -187,10 +187,10 @@ describe("awaitSettled", () => {
       )
       const waiting = yield* Effect.fork(supervisor.awaitSettled())
       yield* settle
-      // the first attempt is repeated at once: only the second one decides
+      // the first failure is retried at once: only the second one settles the server
       yield* Effect.flatMap(controls.awaitAttempt("a", 2), (attempt) => attempt.fail(refused()))
       yield* passed("2 seconds")
-      // it is tried again, and that takes for ever
+      // the retry hangs
       assert.strictEqual((yield* status("a")).status, "connecting")
       yield* Effect.flatMap(controls.awaitAttempt("b"), (attempt) => attempt.open())
       assert.deepStrictEqual(

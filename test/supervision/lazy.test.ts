@@ -10,7 +10,7 @@ const open = { a: FakeConnector.open({ tools: ["x"], resources: ["file:///x"] })
 /** A store that two supervisors can share. */
 const sharedStore = Effect.map(Layer.build(layerMemory), (context) => Layer.succeedContext(context))
 
-/** A lazy server that was used once, so that it is listed from the store. */
+/** A lazy server that was used once, so that the store has its listing. */
 const known = (config: object = {}) =>
   Effect.gen(function* () {
     const store = yield* sharedStore

@@ -286,7 +286,7 @@ describe("logs of the supervisor", () => {
 })
 
 describe("metrics", () => {
-  /** The value of a metric with this tag: a count or a level. */
+  /** The value of a metric with this tag: a counter or a gauge. */
   const metric = (name: string, tag: string, value: string) =>
     Effect.map(Metric.snapshot, (pairs) => {
       const states = pairs

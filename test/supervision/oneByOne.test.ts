@@ -9,7 +9,7 @@ const off = { ...local, disabled: true }
 const open = (...tools: ReadonlyArray<string>) => FakeConnector.open({ tools })
 
 describe("the work to add and remove one server", () => {
-  /** The steps for one server while so many others are there. */
+  /** The number of steps for one server among a number of others. */
   const workAmong = (count: number, others: ServerConfig.Input, one: ServerConfig.Input) =>
     Effect.gen(function* () {
       const names = Array.from({ length: count }, (_, index) => `s${index}`)
@@ -24,7 +24,7 @@ describe("the work to add and remove one server", () => {
         yield* supervisor.awaitOutcomes({ servers: ["one"] })
         yield* supervisor.remove("one")
       })
-      // once before: what is made for the first change is there for the others
+      // a warm-up: objects for the first change are reused by the others
       yield* change
       return yield* visits(change)
     }).pipe(Effect.scoped)
@@ -38,7 +38,7 @@ describe("the work to add and remove one server", () => {
   for (const { one, others, title } of cases) {
     it.effect(`does not grow with the number of servers: ${title}`, () =>
       Effect.gen(function* () {
-        // once before: a fiber that has run a supervisor carries more with it than one that has not
+        // a warm-up: a fiber that has run a supervisor carries more state than a new one
         yield* workAmong(1, others, one)
         const few = yield* workAmong(10, others, one)
         const many = yield* workAmong(110, others, one)
@@ -128,7 +128,7 @@ describe("a server that is added or removed while others run", () => {
 
   it.scoped("reports a collision for both servers until one of them is removed", () =>
     Effect.gen(function* () {
-      // two tools whose public names are the same in all 50 bits of their hashes
+      // two tools whose public names collide in all 50 bits of their hashes
       const { eventsOf, snapshot, supervisor, toolNames } = yield* supervise(
         { servers: { "s:": local } },
         { scripts: { "s:": open("//:$+.!."), "s.": open("==^!|:@.") } }

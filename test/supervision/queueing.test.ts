@@ -3,7 +3,7 @@ import { Effect, Exit, Fiber, Random } from "effect"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { closed, failureOf, isOver, local, passed, resultOf, settle, supervise, textOf } from "./support.js"
 
-/** A server that takes so many calls at a time, whose calls are answered by hand. */
+/** A server with a limit of concurrent calls, which the test answers. */
 const busy = (concurrency: number, config: object = {}) =>
   Effect.gen(function* () {
     const harness = yield* supervise(
@@ -155,7 +155,7 @@ describe("concurrency", () => {
   }
 })
 
-/** Calls come, are answered, interrupted and lost with their server, all by chance; then everything works as before. */
+/** Random calls, answers, interrupts and lost servers; after that, everything works as before. */
 const storm = (seed: string) =>
   Effect.gen(function* () {
     const { call, controls, next, supervisor } = yield* busy(2, { restart: { maxRestarts: "none" } })
@@ -177,7 +177,7 @@ const storm = (seed: string) =>
     }
     yield* Effect.forEach(fibers, Fiber.interruptFork)
     yield* passed("1 minute")
-    // both turns are there, and not a third
+    // both turns are free, and no third one
     const last = yield* Effect.forEach([1, 2, 3], (id) => call(1000 + id))
     const answered = yield* Effect.forEach([1, 2], () => next)
     assert.deepStrictEqual(

@@ -23,7 +23,7 @@ import {
 
 const tool = (annotations?: Protocol.ToolAnnotations) => ({ name: "x", ...(annotations && { annotations }) })
 
-/** A call that is under way when its server dies. The next connection answers it, if it is asked. */
+/** A call that is pending when its server dies. The next connection answers it if it is repeated. */
 const callThatLosesItsServer = (annotations?: Protocol.ToolAnnotations, options?: CallOptions) =>
   Effect.gen(function* () {
     const tools = [tool(annotations)]
@@ -166,7 +166,7 @@ describe("a call whose server dies", () => {
       yield* passed("5 seconds")
       const exit = yield* resultOf(call)
       const error = exit._tag === "Failure" && exit.cause._tag === "Fail" ? exit.cause.error : undefined
-      // the first try was sent and may have been executed: nothing may say otherwise
+      // the first try was sent and may have been executed: the error must say so
       assert.isTrue(
         error?._tag === "OutcomeUnknown" || (error?._tag === "CallTimeout" && error.sent),
         JSON.stringify(error)
@@ -239,7 +239,7 @@ describe("a call whose server dies", () => {
 describe("a call that was not sent", () => {
   const notSent = new Errors.NotSent({ server: "a", reason: "the pipe is closed" })
 
-  /** A server whose first connection takes no call. */
+  /** A server whose first connection rejects calls. */
   const refusing = supervise(
     { servers: { a: local } },
     {
@@ -287,7 +287,7 @@ describe("a call that was not sent", () => {
         { servers: { a: remote } },
         { scripts: { a: FakeConnector.open({ tools: ["x"] }) } }
       )
-      // nobody has noticed yet when the calls come
+      // the calls arrive before the loss is noticed
       yield* Effect.flatMap(controls.awaitAttempt("a"), (attempt) =>
         attempt.crash(new Errors.SessionLost({ server: "a" }))
       )

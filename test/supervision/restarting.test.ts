@@ -4,7 +4,7 @@ import * as Errors from "../../src/domain/Errors.js"
 import { FakeConnector } from "../../src/testing/Testing.js"
 import { closed, local, notFound, passed, refused, remote, settle, supervise, withRandom } from "./support.js"
 
-/** Of the attempts of a server, when each began. */
+/** The start times of a server's attempts. */
 const beginnings = ({ controls }: Pick<FakeConnector.FakeConnector, "controls">, server = "a") =>
   Effect.map(controls.journal, (entries) =>
     entries.filter((entry) => entry.type === "opening" && entry.server === server).map(({ at }) => at)
@@ -121,7 +121,7 @@ describe("a server that is lost again and again", () => {
       assert.lengthOf(yield* beginnings(fake), 6)
       yield* passed(1)
       assert.strictEqual((yield* status("a")).status, "connected")
-      // half-open: one more failure, and it rests again
+      // half-open: after one more failure, it waits again
       yield* passed("2 seconds")
       assert.deepInclude(yield* status("a"), { status: "failed", retryAt: given.retryAt! + 302_000 })
       assert.lengthOf(yield* beginnings(fake), 7)
@@ -149,11 +149,11 @@ describe("a server that is lost again and again", () => {
       yield* passed("3 minutes")
       assert.deepStrictEqual(yield* beginnings(fake), [
         0,
-        // the first one at once
+        // the first restart is immediate
         1000,
-        // 59.999 seconds are not enough: the second pause of the streak
+        // 59.999 seconds are not enough: the second delay of the streak
         1000 + 59_999 + 250,
-        // 60 are
+        // 60 seconds are enough
         1000 + 59_999 + 250 + 60_000,
         1000 + 59_999 + 250 + 60_000 + 1000 + 250
       ])

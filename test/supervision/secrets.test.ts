@@ -17,7 +17,7 @@ const withSecrets = {
 
 const text = (value: unknown) => `${Inspectable.stringifyCircular(value)} ${String(value)}`
 
-/** Runs a supervisor, and looks for the canary in everything that it told anybody. */
+/** Runs a supervisor, and searches for the canary in all its output. */
 const watched = <E>(options: Options, setup: Setup, use: (harness: Harness) => Effect.Effect<void, E>) =>
   Effect.gen(function* () {
     const { spans, tracer } = recordSpans()
@@ -33,7 +33,7 @@ const watched = <E>(options: Options, setup: Setup, use: (harness: Harness) => E
       snapshots: (yield* harness.supervisor.servers).map(text),
       logs: logs.map(text),
       spans: spans.map(({ attributes, events, name }) => text({ name, attributes: [...attributes], events })),
-      // an exporter writes down why a span failed
+      // an exporter records why a span failed
       "ends of spans": spans.flatMap(({ exits }) =>
         exits.flatMap((exit) => (Exit.isFailure(exit) ? [Cause.pretty(exit.cause)] : []))
       ),

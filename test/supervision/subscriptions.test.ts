@@ -8,7 +8,7 @@ import { closed, failsWith, failureOf, isOver, local, passed, resultOf, settle, 
 const uri = "file:///x"
 const open = FakeConnector.open({ resources: [uri] })
 
-/** A supervisor over one server, and a way to listen to its resource. */
+/** A supervisor with one server, and a reader of its resource. */
 const listening = (script: FakeConnector.Script = open) =>
   Effect.gen(function* () {
     const harness = yield* supervise({ servers: { a: local } }, { scripts: { a: script } })

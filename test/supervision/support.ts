@@ -30,15 +30,15 @@ import { FakeConnector } from "../../src/testing/Testing.js"
 type ConnectorService = Context.Tag.Service<Connector>
 
 export interface Setup {
-  /** What becomes of the attempts of each server. One without a script is driven by hand. */
+  /** The scripts of the servers. A server without a script is driven by the test. */
   readonly scripts?: Readonly<Record<string, FakeConnector.Script>> | undefined
-  /** Puts something between the supervisor and the fake. */
+  /** Wraps the fake connector. */
   readonly around?: ((connector: ConnectorService) => ConnectorService) | undefined
-  /** Where the supervisor keeps lists. */
+  /** The catalog store. */
   readonly store?: Layer.Layer<never> | undefined
   /** The clock of the supervisor and its servers. Defaults to that of the test. */
   readonly clock?: Clock.Clock | undefined
-  /** A fake that another supervisor uses, too. */
+  /** A fake that another supervisor uses as well. */
   readonly fake?: FakeConnector.FakeConnector | undefined
 }
 
@@ -46,34 +46,34 @@ export interface Harness {
   readonly supervisor: Shape
   readonly fake: FakeConnector.FakeConnector
   readonly controls: FakeConnector.FakeConnector["controls"]
-  /** Everything that was published so far. */
+  /** All events published so far. */
   readonly events: ReadonlyArray<ServerEvent>
   readonly eventsOf: <Type extends ServerEvent["type"]>(type: Type) => ReadonlyArray<EventOf<Type>>
-  /** The snapshot as it is, once everything has come to rest. */
+  /** The snapshot, after all fibers settled. */
   readonly snapshot: (server: string) => Effect.Effect<ServerSnapshot>
   readonly status: (server: string) => Effect.Effect<ServerStatus>
-  /** The statuses a server went through, without repetition, from the events. */
+  /** The statuses of a server, without repetition, from the events. */
   readonly statuses: (server: string) => ReadonlyArray<ServerStatus["status"]>
-  /** Waits until a server has this status. Time does not pass. */
+  /** Waits until a server has this status. No time passes. */
   readonly awaitStatus: <Status extends ServerStatus["status"]>(
     server: string,
     status: Status
   ) => Effect.Effect<StatusOf<Status>>
   readonly toolNames: Effect.Effect<ReadonlyArray<string>>
-  /** What the fake has seen, or only what begins like this. */
+  /** The journal of the fake, or the entries with this beginning. */
   readonly story: (prefix?: string) => Effect.Effect<ReadonlyArray<string>>
-  /** How often the fake has seen exactly this. */
+  /** The number of entries of the journal equal to this text. */
   readonly count: (line: string) => Effect.Effect<number>
-  /** Closes the supervisor's scope; ends when that is done. */
+  /** Closes the supervisor's scope and waits for its end. */
   readonly close: Effect.Effect<void>
 }
 
-/** Lets every fiber come to rest, without time passing. */
+/** Lets every fiber run until it waits, without time passing. */
 export const settle = Effect.asVoid(Effect.repeatN(TestClock.adjust(0), 3))
 
 export const passed = (time: Parameters<typeof TestClock.adjust>[0]) => Effect.zipRight(TestClock.adjust(time), settle)
 
-/** A supervisor over a fake, as long as the test lasts. Once it is there, everything that needs no time has happened. */
+/** A supervisor over a fake, until the end of the test. Returns after everything that needs no time has happened. */
 export const supervise = <R = never>(
   options: Options<R> = {},
   setup: Setup = {}
@@ -84,7 +84,7 @@ export const supervise = <R = never>(
     return harness
   })
 
-/** The same, at the moment the layer is built. */
+/** Like `supervise`, but returns right after the layer is built. */
 export const superviseUnsettled = <R = never>(
   options: Options<R> = {},
   setup: Setup = {}
@@ -94,7 +94,7 @@ export const superviseUnsettled = <R = never>(
     const connector = Layer.succeed(Connector, setup.around?.(fake.connector) ?? fake.connector)
     const scope = yield* Scope.make()
     const close = Scope.close(scope, Exit.void)
-    // what hangs at the end of a test hangs in virtual time
+    // a part that hangs at the end of a test hangs in virtual time
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         const closing = yield* Effect.fork(close)
@@ -151,14 +151,14 @@ const awaitStatus = <Status extends ServerStatus["status"]>(supervisor: Shape, s
   return within(found, `${server} becomes ${wanted}`)
 }
 
-/** Fails soon, in real time, what would otherwise wait for ever in virtual time. */
+/** Fails after a short real time, instead of waiting forever in virtual time. */
 export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, what: string): Effect.Effect<A, E, R> =>
   Effect.raceFirst(
     effect,
     Effect.flatMap(TestServices.provideLive(Effect.sleep("30 seconds")), () => Effect.dieMessage(`never: ${what}`))
   )
 
-/** The result of a forked effect that is known to be over. */
+/** The result of a forked effect that has ended. */
 export const resultOf = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Exit.Exit<A, E>> =>
   Effect.gen(function* () {
     yield* settle
@@ -169,14 +169,14 @@ export const resultOf = <A, E>(fiber: Fiber.Fiber<A, E>): Effect.Effect<Exit.Exi
 export const isOver = (fiber: Fiber.Fiber<unknown, unknown>): Effect.Effect<boolean> =>
   Effect.zipRight(settle, Effect.map(Fiber.poll(fiber), Option.isSome))
 
-/** Runs an effect that has to fail with an error of this kind, without time passing. */
+/** Runs an effect that must fail with this error, without time passing. */
 export const failsWith = <A, E extends { readonly _tag: string }, R, Tag extends E["_tag"]>(
   effect: Effect.Effect<A, E, R>,
   tag: Tag
 ): Effect.Effect<Extract<E, { readonly _tag: Tag }>, never, R> =>
   Effect.map(within(Effect.exit(effect), `fails with ${tag}`), (exit) => failureOf(exit, tag))
 
-/** The error of an exit, which has to be of this kind. */
+/** The error of an exit, which must have this tag. */
 export const failureOf = <A, E extends { readonly _tag: string }, Tag extends E["_tag"]>(
   exit: Exit.Exit<A, E>,
   tag: Tag
@@ -187,7 +187,7 @@ export const failureOf = <A, E extends { readonly _tag: string }, Tag extends E[
   return exit.cause.error as Extract<E, { readonly _tag: Tag }>
 }
 
-/** Every random number is this one. */
+/** Every random number is this value. */
 export const withRandom = (value: number) => Effect.withRandom(Random.fixed([value]))
 
 export const textOf = (result: Protocol.CallToolResult): string =>
@@ -200,12 +200,12 @@ export const notFound = (server = "a") => new Errors.SpawnFailed({ server, comma
 export const local = { command: "server" } as const
 export const remote = { url: "https://example.com/mcp" } as const
 
-/** A schema that wants one text called `city`. */
+/** A schema with one required string, `city`. */
 export const citySchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] } as const
 
 export interface RecordedSpan extends Tracer.Span {
   readonly events: Array<string>
-  /** Events that came after its end. */
+  /** Events that were added after the span ended. */
   readonly late: Array<string>
   readonly exits: Array<Exit.Exit<unknown, unknown>>
 }
@@ -260,7 +260,7 @@ export interface RecordedLog {
   readonly annotations: Readonly<Record<string, unknown>>
 }
 
-/** A layer that keeps all that is logged, of every level. */
+/** A layer that records all log messages of every level. */
 export const recordLogs = () => {
   const logs: Array<RecordedLog> = []
   const logger = Logger.make<unknown, void>(({ annotations, logLevel, message }) => {

@@ -1,11 +1,11 @@
 /**
- * How many entries of maps, sets and arrays a piece of code looks at: a measure of its work that does not depend on the machine.
+ * Counts how many entries of maps, sets and arrays a piece of code visits: a measure of work that does not depend on the machine.
  */
 import { Effect } from "effect"
 
 type Method = (this: unknown, ...args: Array<unknown>) => unknown
 
-/** A step is a look at one entry, or one look at each entry of an array. */
+/** A step is a visit of one entry. */
 const stepsOf = (subject: unknown): number => (Array.isArray(subject) ? subject.length : 1)
 
 const counted = [
@@ -14,7 +14,7 @@ const counted = [
   [Array.prototype, ["map", "filter", "flatMap", "every", "some", "forEach", "sort", "toSorted"]]
 ] as const
 
-/** The number of steps while the effect runs. Everything else that runs meanwhile counts, too. */
+/** The number of steps while the effect runs, including all other code that runs meanwhile. */
 export const visits = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<number, E, R> =>
   Effect.suspend(() => {
     let steps = 0

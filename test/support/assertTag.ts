@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 
-/** The error, known to be of one kind. */
+/** Asserts the tag of an error and returns the error. */
 export const assertTag = <E extends { readonly _tag: string }, Tag extends E["_tag"]>(
   error: E,
   tag: Tag

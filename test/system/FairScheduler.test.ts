@@ -7,7 +7,7 @@ const scheduled = <A>(effect: Effect.Effect<A>, slice?: number) =>
     Effect.runPromise(Fiber.join(Effect.runFork(effect, { scheduler: FairScheduler.make({ slice }) })))
   )
 
-/** Keeps the thread busy. */
+/** Blocks the thread. */
 const work = (ms: number) =>
   Effect.sync(() => {
     const end = performance.now() + ms

@@ -95,7 +95,7 @@ describe("ReplayLog", () => {
           Stream.tap((value) =>
             Effect.sync(() => {
               seen.push(value)
-              // everything it has not taken yet is overwritten while it is busy with the first
+              // everything that it has not read yet is overwritten while it handles the first value
               if (value === 1) numbers(301, 1000).forEach(ring.push)
               if (value === 1000) ring.end()
             })
@@ -163,7 +163,7 @@ describe("ReplayLog", () => {
 describe("a reader that yields at any moment", () => {
   const values = Array.from({ length: 40 }, (_, index) => index)
 
-  /** What it reads while somebody writes, in turns that the seed decides. */
+  /** The values that it reads while another fiber writes, in an order that the seed decides. */
   const read = (seed: number) => {
     const simulation = Simulation.make(seed)
     const ring = ReplayLog.make<number>({ capacity: 100 })

@@ -32,7 +32,7 @@ describe("the journal", () => {
 describe("any history", () => {
   const seeds = Array.from({ length: 8 }, (_, index) => `seed ${index}`)
 
-  /** Connects, calls, crashes, interrupts and closes at random, then lets everything go. */
+  /** Connects, calls, crashes, interrupts and closes at random, then releases everything. */
   const history = Effect.gen(function* () {
     const delay = Effect.map(Random.nextIntBetween(0, 50), Duration.millis)
     const fake = yield* FakeConnector.make({

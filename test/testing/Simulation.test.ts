@@ -18,7 +18,7 @@ import * as ServerConfig from "../../src/domain/server/ServerConfig.js"
 import { makeTimers } from "../../src/testing/Simulation/timers.js"
 import { FakeConnector, Simulation } from "../../src/testing/Testing.js"
 
-/** Five workers that sleep, draw, talk and yield; what they do depends on who comes first. */
+/** Five workers that sleep, draw random numbers, communicate and yield; their results depend on their order. */
 const bustle = (trace: Array<string>) =>
   Effect.gen(function* () {
     const workers = yield* FiberMap.make<number>()
@@ -35,7 +35,7 @@ const bustle = (trace: Array<string>) =>
         }
       })
     yield* Effect.forEach([1, 2, 3], (id) => FiberMap.run(workers, id, work(id)), { discard: true })
-    // as code does that gets a callback from outside
+    // like code that receives a callback from outside
     for (const id of [4, 5]) yield* FiberMap.set(workers, id, Runtime.runFork(runtime)(work(id)))
     yield* Effect.fork(Stream.runForEach(Mailbox.toStream(mailbox), (line) => Effect.sync(() => trace.push(line))))
     yield* FiberMap.awaitEmpty(workers)

@@ -165,7 +165,7 @@ describe("requests", () => {
           }
         )
       )
-      // the answer is there: the clocks no longer count while the reports are handled
+      // the result has arrived: the timeouts no longer count while reports are handled
       yield* TestClock.adjust("12 seconds")
       assert.strictEqual(textOf(yield* call), "done")
       assert.deepStrictEqual(yield* seen, [1, 2, 3])

@@ -17,7 +17,7 @@ export const connectTo = (
   options: Partial<ConnectOptions> & { readonly input?: ServerConfig.Input } = {}
 ) => fake.connector.connect({ server: "a", config: configOf(options.input), ...options })
 
-/** A fake with one server that is open, its session, and the handle of the attempt. */
+/** A fake with one open server, its session, and the handle of the attempt. */
 export const openServer = (server: FakeConnector.ServerOptions = {}, options: Partial<ConnectOptions> = {}) =>
   Effect.gen(function* () {
     const fake = yield* FakeConnector.make({ a: FakeConnector.open(server) })
@@ -26,7 +26,7 @@ export const openServer = (server: FakeConnector.ServerOptions = {}, options: Pa
     return { ...fake.controls, session, attempt, story: story(fake) }
   })
 
-/** Lets every fiber come to rest. */
+/** Lets every fiber run until it waits. */
 export const settle = TestClock.adjust(0)
 
 export const story = (fake: FakeConnector.FakeConnector) =>

@@ -27,7 +27,7 @@ export type Happening = Lifecycle.Event extends infer E
     : never
   : never
 
-/** A server whose life is told step by step. */
+/** A server in the lifecycle, driven event by event. */
 export const life = (initial: Partial<Lifecycle.Settings> = {}) => {
   const start = Lifecycle.start({ ...settings, ...initial }, 0)
   let { state } = start
@@ -54,7 +54,7 @@ export const life = (initial: Partial<Lifecycle.Settings> = {}) => {
     isLost: (failure: Failure.Failure = broken, generation = state.generation) =>
       self.happens({ _tag: "Lost", generation, failure }),
     isReleased: (generation = state.generation) => self.happens({ _tag: "Released", generation }),
-    /** Lost and gone. */
+    /** Sends `Lost`, then `Released`. */
     crashes: (failure?: Failure.Failure) => self.isLost(failure).isReleased(),
     timerFires: () => {
       const [timer] = Lifecycle.timers(state)

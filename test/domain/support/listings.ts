@@ -4,7 +4,7 @@ import * as Listing from "../../../src/domain/catalog/Listing.js"
 
 export const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more })
 
-/** Code, subject, path and severity: what programs look at. */
+/** Code, subject, path and severity of diagnostics, without the message. */
 export const facts = ({ diagnostics }: Listing.Listing<unknown>) =>
   diagnostics.map(({ code, path, severity, subject }) => [severity, code, subject, path])
 
@@ -12,7 +12,7 @@ export const messages = ({ diagnostics }: Listing.Listing<unknown>) => diagnosti
 
 export const names = ({ items }: Listing.Listing<{ readonly name: string }>) => items.map(({ name }) => name)
 
-/** Good, and as it is. */
+/** Checks that an entry is kept unchanged. */
 export const assertUntouched = (listing: Listing.Listing<unknown>, entries: ReadonlyArray<unknown>) => {
   assert.deepStrictEqual(facts(listing), [])
   assert.strictEqual(listing.items.length, entries.length)

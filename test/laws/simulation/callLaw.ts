@@ -1,6 +1,6 @@
 /**
- * What becomes of calls: each ends once and in time, none that may do harm twice is executed twice, and what is said about
- * whether it was executed is true.
+ * Laws of calls: each ends once and in time, no unsafe call is executed twice, and its error is right about whether it was
+ * executed.
  */
 import { Cause, Exit, Option } from "effect"
 import type { Errors } from "../../../src/index.js"
@@ -8,7 +8,7 @@ import { isRepeatable } from "./specs.js"
 import { ensure } from "./statusLaw.js"
 import type { CallRecord, World } from "./world.js"
 
-/** All of these say that nothing was executed. */
+/** The errors of calls that were not executed. */
 const notExecuted: ReadonlyArray<Errors.CallError["_tag"]> = [
   "NotSent",
   "ServerNotFound",
@@ -19,7 +19,7 @@ const notExecuted: ReadonlyArray<Errors.CallError["_tag"]> = [
   "SupervisorClosed"
 ]
 
-/** These come from the server itself. */
+/** The errors that the server itself returns. */
 const answered: ReadonlyArray<Errors.CallError["_tag"]> = [
   "OutcomeUnknown",
   "RateLimited",
@@ -64,7 +64,7 @@ const checkExit = (
   world.met(`outcome ${error._tag}`)
   const claim = `${name(call)} ended with ${error._tag}`
   if (notExecuted.includes(error._tag)) ensure(received === 0, `${claim}, but was received ${received} times`)
-  // a session that ends while a call is on its way cannot know how far that came
+  // a session that ends while a call is sent cannot know how far the call got
   const isUndecided = error._tag === "OutcomeUnknown" && world.ledger.unsent.has(call.id)
   if (answered.includes(error._tag)) ensure(received > 0 || isUndecided, `${claim}, but was never received`)
   if (error._tag === "CallTimeout") {

@@ -1,7 +1,7 @@
 /**
- * What is listed: exactly the tools of servers that are connected, that rest and were asked before, or that went away a
- * moment ago and are being connected again. Worked out from statuses and from what the servers told, without a look at how
- * the supervisor does it.
+ * Laws of the catalog: it contains exactly the tools of servers that are connected, that are idle and were listed before, or
+ * that were lost a moment ago and are reconnecting. Computed from statuses and from the servers' listings, independently of
+ * the supervisor's code.
  */
 import type * as Catalog from "../../../src/domain/catalog/Catalog.js"
 import type * as ServerSnapshot from "../../../src/domain/server/ServerSnapshot.js"
@@ -11,16 +11,16 @@ import { globalGlobs, isSameServer, serverGlobs, type ServerSpec } from "./specs
 import { ensure, show } from "./statusLaw.js"
 import type { World } from "./world.js"
 
-/** How long the tools of a server that went away stay listed. */
+/** How long the tools of a lost server stay listed. */
 const grace = 30_000
 
-/** What is known of one server. */
+/** The recorded facts about one server. */
 interface Memory {
-  /** What it told last while it was seen connected. */
+  /** The last listing while it was seen connected. */
   tools: ReadonlyArray<string>
-  /** When it was last connected or at rest, by both clocks. */
+  /** When it was last connected or idle, by both clocks. */
   leftAt: { readonly wall: number; readonly elapsed: number } | undefined
-  /** Whether the rules leave open if its old tools are still shown. */
+  /** Whether the laws allow its old tools to be listed or not. */
   isOpen: boolean
   spec: ServerSpec | undefined
 }
@@ -46,7 +46,7 @@ export const makeCatalogLaw = (world: World): CatalogLaw => {
   const specOf = ({ name, origin }: ServerSnapshot.ServerSnapshot) =>
     (origin === "dynamic" ? world.dynamic : world.desired).get(name)
 
-  /** The lists that may be shown of a server. More than one only where the rules leave it open. */
+  /** The listings that a server may have in the catalog. More than one only where the laws allow it. */
   const allowed = (snapshot: ServerSnapshot.ServerSnapshot): ReadonlyArray<ReadonlyArray<string>> => {
     const { name, status } = snapshot
     const memory = memoryOf(name)
@@ -67,10 +67,10 @@ export const makeCatalogLaw = (world: World): CatalogLaw => {
     }
   }
 
-  /** It may have been connected and gone again before anybody looked. */
+  /** It may have connected and been lost between two checks. */
   const open = (server: string, { tools }: Memory) => [tools, world.ledger.lastTold.get(server) ?? [], []]
 
-  /** At the last moment, and where the two clocks disagree, it may be either. */
+  /** At the last moment, and if the two clocks disagree, both are allowed. */
   const inGrace = ({ leftAt }: Memory): ReadonlyArray<boolean> => {
     if (leftAt === undefined) return [false]
     const { elapsed, now } = world.simulation
@@ -101,7 +101,7 @@ export const makeCatalogLaw = (world: World): CatalogLaw => {
       if (isGood(from) && !isGood(to)) {
         memory.leftAt = { wall: event.at, elapsed: world.simulation.elapsed() }
       }
-      // it may have told another list than when it was seen last
+      // it may have returned another list than at the last check
       if (from.status === "connected" && to.status !== "connected" && memory.tools.length !== from.tools)
         memory.isOpen = true
       if (!isGood(to) && !isExpectedBack(to)) memory.isOpen = true
@@ -113,7 +113,7 @@ export const makeCatalogLaw = (world: World): CatalogLaw => {
       }
       revision = catalog.revision
       lastCatalog = catalog
-      // what is configured is not certain while it is being changed
+      // while the config changes, it is uncertain what is configured
       if (world.commands.some(({ name }) => name === "reconcile" || name === "add" || name === "remove")) return
       const names = snapshots.map(({ name }) => name)
       for (const snapshot of snapshots) {

@@ -1,6 +1,6 @@
 /**
- * How every history ends: first all servers become good, and whatever may be connected has to be. Then the supervisor is
- * shut down, and nothing may be left of it.
+ * The end of a history: first all servers become correct, and every enabled one must connect. Then the supervisor is shut
+ * down, and nothing may be left of it.
  */
 import { Cause, Effect, Exit, Fiber, Scope } from "effect"
 import type { ServerStatus } from "../../../src/index.js"
@@ -11,10 +11,10 @@ import { longestPause, timeout, toolLists } from "./specs.js"
 import { ensure, show } from "./statusLaw.js"
 import { peek, valueOf, waitingForEver, type World } from "./world.js"
 
-/** A pause, an attempt that ends badly, one that ends well, and what was under way before. */
+/** A delay, a failed attempt, a successful one, and the one that ran before. */
 const recovery = longestPause + 2 * timeout.connect + timeout.total + 60_000
 
-/** Without faults, everything that can be connected is, after as long as its policy allows. */
+/** Without faults, every enabled server is connected after the time that its policy allows. */
 export const recover = (world: World): void => {
   const { simulation, supervisor } = world
   for (const site of world.sites.values()) repair(site)
@@ -27,7 +27,7 @@ export const recover = (world: World): void => {
     if (status.status === "failed" && status.retryAt !== undefined) {
       ensure(false, `${name} was not connected again: ${show(status)}`)
     }
-    // only these wait for somebody
+    // only these wait for the user
     if (status.status === "connected" || status.status === "disabled") continue
     if (
       status.status === "failed" &&
@@ -39,7 +39,7 @@ export const recover = (world: World): void => {
     const after = valueOf(simulation.run(supervisor.connect(name)))
     ensure(after.status === "connected", () => `${name} was ${show(status)}, and connect gives ${show(after)}`)
   }
-  // as long as a list that changes again and again is left alone
+  // the longest delay before a list that changes often is fetched again
   simulation.advance("1 minute")
   for (const { name, status } of peek(supervisor.servers)) {
     if (status.status !== "connected") continue
@@ -48,7 +48,7 @@ export const recover = (world: World): void => {
   }
 }
 
-/** The last word on a list is heard. */
+/** The last change of a list is fetched. */
 const checkList = (world: World, server: string): void => {
   const site = world.sites.get(server)!
   const serving = attemptsOf(world.ledger, server).findLast(hasToldAll)
@@ -61,11 +61,11 @@ const checkList = (world: World, server: string): void => {
   )
 }
 
-/** Whether it is being connected, or will be. */
+/** Whether it is connecting, or will connect. */
 const isUnderWay = (status: ServerStatus.ServerStatus): boolean =>
   status.status === "connecting" || (status.status === "failed" && status.retryAt !== undefined)
 
-/** A server that is connected can be used. */
+/** A connected server can be called. */
 const use = (world: World, server: string): void => {
   const { simulation, supervisor } = world
   const tool = peek(supervisor.catalog).tools.find((tool) => tool.server === server)
@@ -84,7 +84,7 @@ const use = (world: World, server: string): void => {
   }
 }
 
-/** No shutdown takes longer. */
+/** The maximum time of a shutdown. */
 const shutdownBudget = 5_000
 
 export const shutDown = (world: World): void => {
@@ -118,7 +118,7 @@ export const shutDown = (world: World): void => {
     stuck.length === 0,
     () => `not closed after the shutdown: ${stuck.map(({ number, server }) => `${server}#${number}`)}`
   )
-  // what a server does that never closes goes on
+  // a server whose close never ends keeps running
   if (left.length === 0) {
     const pending = simulation.pendingTimers()
     ensure(pending === 0, `${pending} timers are pending after the shutdown`)
@@ -130,6 +130,6 @@ export const shutDown = (world: World): void => {
     Exit.isSuccess(late) && show(Exit.mapError(late.value, ({ _tag }) => _tag)) === show(Exit.fail("SupervisorClosed")),
     () => `a call after the shutdown ends with ${show(late)}`
   )
-  // a root fiber that waits is held by Effect itself, and holds the whole world
+  // Effect holds a root fiber that waits, and the fiber holds the whole world
   simulation.run(Fiber.interrupt(world.journalReader))
 }

@@ -1,5 +1,5 @@
 /**
- * What becomes of commands: each ends, when what it waits for is there.
+ * Laws of commands: each ends when the state that it waits for is reached.
  */
 import { Cause, Exit, Option, Predicate } from "effect"
 import type * as ServerSnapshot from "../../../src/domain/server/ServerSnapshot.js"
@@ -39,7 +39,7 @@ const checkExit = (world: World, { name, server }: CommandRecord, exit: Exit.Exi
   }
 }
 
-/** At rest, whoever still waits must have something to wait for. */
+/** When nothing runs, every pending command must have a reason to wait. */
 const checkWaiting = (world: World, { name, server, until }: CommandRecord, snapshots: Snapshots): void => {
   const claim = `${name} ${server ?? ""} still waits`
   ensure(world.simulation.elapsed() <= until, `${claim} after its time`)

@@ -1,5 +1,5 @@
 /**
- * Makes the moves of a history.
+ * Executes the moves of a history.
  */
 import { Effect, Fiber, Stream } from "effect"
 import { attemptsOf } from "./ledger.js"
@@ -10,7 +10,7 @@ import { desiredOf, peek, type World } from "./world.js"
 
 const forever = Number.POSITIVE_INFINITY
 
-/** Starts something whose end is watched. */
+/** Starts an effect whose end is checked. */
 const command = (
   world: World,
   name: string,
@@ -38,7 +38,7 @@ const call = (world: World, server: string, move: CallMove): void => {
   simulation.fork(Effect.raceFirst(Effect.delay(Fiber.interrupt(fiber), interrupt), Fiber.await(fiber)))
 }
 
-/** Applies what the configuration says now. */
+/** Applies the current config. */
 export const reconcile = (world: World): void =>
   command(world, "reconcile", undefined, world.supervisor.reconcile(desiredOf(world.desired, world.globs)))
 
@@ -78,7 +78,7 @@ const request = (
 const openAttempts = (world: World, server: string) =>
   attemptsOf(world.ledger, server).filter(({ stage }) => stage === "open")
 
-/** Does something to the sessions of a server that are open: the newest, or all. */
+/** Changes the open sessions of a server: the newest, or all. */
 const toSessions = (
   world: World,
   server: string,
@@ -171,7 +171,7 @@ const make = (world: World, what: What): void => {
 }
 
 const add = (world: World, server: string, spec: ServerSpec): void => {
-  // a flaw of the entry itself is refused at once, and nothing that is added by a program is untrusted
+  // an invalid entry is rejected at once, and servers that a program adds are always trusted
   const good: ServerSpec = { ...spec, flaw: "none" }
   command(
     world,
@@ -181,7 +181,7 @@ const add = (world: World, server: string, spec: ServerSpec): void => {
   )
 }
 
-/** Two changes of what is configured at the same moment would leave open which of them holds. */
+/** Two changes of the config at the same time would have an undefined result. */
 const mustBeAlone = (what: What["do"]): boolean => ["add", "remove", "change", "drop"].includes(what)
 
 export const drive = (world: World, moves: ReadonlyArray<Move>): void => {

@@ -1,5 +1,5 @@
 /**
- * What simulated servers can do wrong.
+ * The faults of simulated servers.
  */
 import { Errors } from "../../../src/index.js"
 
@@ -54,9 +54,9 @@ export type CallMode =
   | "limited"
   | "auth"
   | "crash"
-  /** It does not leave us. */
+  /** The message is not sent. */
   | "unsent"
-  /** The answer is lost, and the connection stays. */
+  /** The response is lost, and the connection stays. */
   | "lost"
 
 export type ProbeMode = "good" | "fail" | "hang" | "slow"

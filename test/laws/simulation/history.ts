@@ -1,6 +1,6 @@
 /**
- * A history: servers, and what happens to them. It is plain data that means something in any state, so that a failing one
- * shrinks, can be printed, and can be read back.
+ * A history: servers, and events that happen to them. It is plain data that is valid in any state, so that a failing history
+ * can shrink, be printed and be read back.
  */
 import { FastCheck as fc } from "effect"
 import type { CallMode, ClosingMode, ConnectMode, ListingMode, ProbeMode } from "./faults.js"
@@ -15,9 +15,9 @@ export interface CallMove {
   readonly total: number
   readonly ready: number
   readonly replay: "safe" | "never"
-  /** Milliseconds after which the caller gives up; negative is never. */
+  /** Milliseconds after which the caller interrupts it; negative for never. */
   readonly interrupt: number
-  /** How many at once. */
+  /** The number of concurrent calls. */
   readonly times: number
 }
 
@@ -44,7 +44,7 @@ export type What =
       readonly tools: number
       readonly mode: ListingMode
       readonly times: number
-      /** How often it says that its list changed. */
+      /** The number of notifications about the changed list. */
       readonly told: number
     }
   | { readonly do: "site.calls"; readonly server: number; readonly mode: CallMode }
@@ -55,16 +55,16 @@ export type What =
   | { readonly do: "site.log"; readonly server: number }
 
 export type Move = What & {
-  /** Time that passes after it; -1 is none, not even to come to rest. */
+  /** The time that passes after it; -1 for none, without settling. */
   readonly wait: number
 }
 
 export interface History {
-  /** Decides the order in which fibers run, and every delay that is left to chance. */
+  /** Decides the order in which fibers run, and every random delay. */
   readonly seed: number
   readonly servers: ReadonlyArray<ServerSpec>
   readonly moves: ReadonlyArray<Move>
-  /** Whether it ends in the middle of everything, instead of after all has become good. */
+  /** Whether it ends at any moment, instead of after all servers became correct. */
   readonly isAbrupt?: boolean
 }
 
@@ -87,7 +87,7 @@ function often<A>(usual: A, other: A): fc.Arbitrary<A> {
   return fc.constantFrom(usual, usual, usual, other)
 }
 
-/** One thing that is different in a new config. */
+/** One change in a new config. */
 const change: fc.Arbitrary<Partial<ServerSpec>> = fc.oneof(
   fc.constant({}),
   fc.record({ link: fc.nat({ max: 3 }) }),
@@ -103,10 +103,10 @@ const change: fc.Arbitrary<Partial<ServerSpec>> = fc.oneof(
   fc.record({ flaw: fc.constantFrom("none" as const, "none" as const, "untrusted" as const, "invalid" as const) })
 )
 
-/** One of these words. */
+/** One of these values. */
 const one = <const Word extends string>(...words: ReadonlyArray<Word>): fc.Arbitrary<Word> => fc.constantFrom(...words)
 
-/** The first of them are configured in any case. */
+/** The first of them are always configured. */
 const server = fc.constantFrom(0, 0, 0, 1, 1, 2, 3, 4)
 const errorKind = fc.constantFrom(...errorKinds)
 const brief = fc.oneof(fc.constant(0), fc.nat({ max: 3_000 }))
@@ -262,7 +262,7 @@ const wait = fc.oneof(
 
 const move: fc.Arbitrary<Move> = fc.tuple(what, wait).map(([what, wait]) => ({ ...what, wait }))
 
-/** What can happen to the first server while it has calls to answer. */
+/** Events of the first server while it has pending calls. */
 const upset: fc.Arbitrary<What> = fc.oneof(
   fc.record({ do: one("restart", "disable", "remove", "restart", "disconnect"), server: fc.constant(0) }),
   fc.record({
@@ -279,14 +279,14 @@ const upset: fc.Arbitrary<What> = fc.oneof(
   fc.constant<What>({ do: "pass" })
 )
 
-/** Answers that are long in coming. */
+/** Slow responses. */
 const lasting = one("slow", "stuck", "progress")
 
 const moment = fc.constantFrom(-1, 0, 0, 500, 3_000)
 
-/** Things that only matter in a row, on one server, which chance alone seldom brings together. */
+/** Sequences on one server that random events seldom produce. */
 const scene: fc.Arbitrary<ReadonlyArray<Move>> = fc.oneof(
-  // something happens to it in the middle of calls
+  // an event during calls
   fc
     .tuple(server, fc.oneof(callMode, lasting), call, upset, call, fc.tuple(moment, moment, moment, wait))
     .map(([server, mode, first, upset, second, waits]) =>
@@ -297,7 +297,7 @@ const scene: fc.Arbitrary<ReadonlyArray<Move>> = fc.oneof(
         { ...second, server }
       ].map((what, index): Move => ({ ...what, wait: waits[index]! }))
     ),
-  // its list changes again before the last change is through
+  // its list changes again before the last change is fetched
   fc.tuple(server, listMove, listMove, moment, wait).map(([server, first, second, between, after]) => [
     { ...first, server, wait: between },
     { ...second, server, wait: after }

@@ -1,5 +1,5 @@
 /**
- * What must be true whenever everything has come to rest.
+ * The invariants that hold whenever nothing is left to do.
  */
 import { Cause, Exit } from "effect"
 import type * as ServerSnapshot from "../../../src/domain/server/ServerSnapshot.js"
@@ -26,7 +26,7 @@ export const makeInvariants = (world: World): { readonly check: () => void } => 
     const catalog = peek(world.supervisor.catalog)
     checkCalls(world)
     checkCommands(world, snapshots)
-    // most moments are like the one before
+    // most moments are equal to the previous one
     const seen = [snapshots, catalog, world.ledger.entries, Math.floor(world.simulation.elapsed() / 5_000)]
     if (seen.every((each, index) => each === last[index]) && !hasNews) return
     last = seen

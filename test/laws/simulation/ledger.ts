@@ -1,45 +1,45 @@
 /**
- * What the servers saw: every attempt to reach them, what they told, and which calls they got. Kept up to date from the
- * journal of the fake, entry by entry.
+ * Records what the servers saw: every attempt, their listings, and the calls that they received. Updated entry by entry from
+ * the journal of the fake.
  */
 import type { FakeConnector } from "../../../src/testing/Testing.js"
 
-/** An attempt to connect, as its server sees it. */
+/** An attempt, as its server sees it. */
 export interface AttemptRecord {
   readonly server: string
   readonly number: number
   stage: "opening" | "open" | "over"
-  /** Whether it ever was open. */
+  /** Whether it was ever open. */
   opened: boolean
   closed: boolean
-  /** Since when its end is waited for, if that takes time. */
+  /** The time since which it is closing, if closing takes time. */
   closingAt: number | undefined
-  /** What was asked of it. */
+  /** The requests that it received. */
   readonly asked: Set<string>
-  /** Calls that it has not answered. */
+  /** The pending calls. */
   readonly pending: Set<number>
-  /** The tools it told last. */
+  /** The tools of the last listing. */
   tools: ReadonlyArray<string> | undefined
 }
 
 export interface Ledger {
-  /** By server, oldest first, without those that are over and closed. */
+  /** By server, oldest first, without finished ones. */
   readonly attempts: Map<string, Array<AttemptRecord>>
-  /** Tools that were told by attempts of which nothing else is noted yet: the journal is read a moment later. */
+  /** Listings of attempts that are not recorded yet: the journal is read a moment later. */
   readonly early: Map<string, ReadonlyArray<string>>
-  /** The tools that each server told last, whether or not anybody came to see it connected. */
+  /** The last listing of each server, even if the server was never seen connected. */
   readonly lastTold: Map<string, ReadonlyArray<string>>
   /** How often a call was received, by its number. */
   readonly received: Map<unknown, number>
-  /** Calls that did not get as far as their server, whatever else became of their session. */
+  /** Calls that did not reach their server. */
   readonly unsent: Set<unknown>
   /** Sessions that were opened and not closed. */
   sessions: number
-  /** How often something happened that matters. */
+  /** Counts of important events. */
   entries: number
 }
 
-/** No connection may take longer than this to end: then nobody waits for it any more. */
+/** The maximum time that the supervisor waits for a connection to close. */
 export const closeBudget = 4_500
 
 export const makeLedger = (): Ledger => ({
@@ -52,7 +52,7 @@ export const makeLedger = (): Ledger => ({
   entries: 0
 })
 
-/** Notes the tools that a server tells. */
+/** Records a listing. */
 export const noteTools = (ledger: Ledger, server: string, number: number, tools: ReadonlyArray<string>): void => {
   ledger.lastTold.set(server, tools)
   const attempt = attemptsOf(ledger, server).find((attempt) => attempt.number === number)
@@ -63,14 +63,14 @@ export const noteTools = (ledger: Ledger, server: string, number: number, tools:
 export const attemptsOf = (ledger: Ledger, server: string): ReadonlyArray<AttemptRecord> =>
   ledger.attempts.get(server) ?? []
 
-/** Those that still count: not the ones whose end nobody waits for any more. */
+/** Without those whose close took too long. */
 export const liveAttempts = (ledger: Ledger, server: string, now: number): ReadonlyArray<AttemptRecord> =>
   attemptsOf(ledger, server).filter((attempt) => !isGivenUp(attempt, now))
 
 export const isGivenUp = ({ closingAt }: AttemptRecord, now: number): boolean =>
   closingAt !== undefined && now - closingAt >= closeBudget
 
-/** Notes an entry, and says what is wrong with it. */
+/** Records an entry, and returns what violates a law. */
 export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): string | undefined => {
   const { server } = entry
   if (entry.type !== "probed") ledger.entries++
@@ -83,7 +83,7 @@ export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): s
   }
   if (entry.type === "called") noteReceived(ledger, entry.args.n, 1)
   const attempt = attemptsOf(ledger, server).find(({ number }) => number === entry.attempt)
-  // an answer may come later than the end
+  // a response may arrive after the end
   if (attempt === undefined && (entry.type === "settled" || entry.type === "cancelled")) return undefined
   if (attempt === undefined) return `${server}#${entry.attempt} ${entry.type}, but it is not there`
   switch (entry.type) {
@@ -125,7 +125,7 @@ export const note = (ledger: Ledger, entry: FakeConnector.Entry, now: number): s
   }
 }
 
-/** A call that the journal has did not reach its server. */
+/** A call in the journal that did not reach its server. */
 export const noteUnsent = (ledger: Ledger, call: unknown): void => {
   ledger.unsent.add(call)
   noteReceived(ledger, call, -1)
@@ -146,7 +146,7 @@ const newAttempt = (server: string, number: number): AttemptRecord => ({
   tools: undefined
 })
 
-/** At most one serves, one opens, one drains; and nothing opens beside one that closes. */
+/** At most one serving, one opening and one draining link; and none opens while another one closes. */
 const objection = (server: string, number: number, others: ReadonlyArray<AttemptRecord>): string | undefined => {
   const what = `${server}#${number} is opened`
   if (others.length > 2) return `${what} beside ${others.length} others`
@@ -157,7 +157,7 @@ const objection = (server: string, number: number, others: ReadonlyArray<Attempt
   return undefined
 }
 
-/** Whether it has told everything that belongs to being connected. */
+/** Whether it listed everything that a connected server must list. */
 export const hasToldAll = ({ asked, stage, tools }: AttemptRecord): boolean =>
   stage === "open" &&
   tools !== undefined &&

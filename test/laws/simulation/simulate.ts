@@ -1,5 +1,5 @@
 /**
- * Runs histories: one, or as many as wanted, and tells what came of them.
+ * Runs one history or many, and reports the result.
  */
 import { FastCheck as fc } from "effect"
 import { FakeConnector } from "../../../src/testing/Testing.js"
@@ -9,18 +9,18 @@ import { type History, history } from "./history.js"
 import { makeInvariants } from "./invariants.js"
 import { build, peek, type World } from "./world.js"
 
-/** How often something was met. */
+/** Counts of events. */
 export type Coverage = Map<string, number>
 
 export interface Ran {
   readonly steps: number
   /** Milliseconds. */
   readonly simulated: number
-  /** Everything the servers saw, line by line. */
+  /** All entries of the journal as text. */
   readonly journal: () => ReadonlyArray<string>
 }
 
-/** Lives through a history. Throws where something is not as it must be. */
+/** Runs a history. Throws if a law is violated. */
 export const run = (
   history: History,
   options: { readonly coverage?: Coverage | undefined; readonly log?: World["log"] | undefined } = {}
@@ -51,7 +51,7 @@ export interface Outcome {
   /** Milliseconds. */
   readonly simulated: number
   readonly coverage: Coverage
-  /** What is wrong, the smallest history that shows it, and how to see it again. */
+  /** The violation, the smallest history that shows it, and how to repeat it. */
   readonly failure: string | undefined
 }
 
@@ -64,7 +64,7 @@ export const runMany = async (options: {
   let simulated = 0
   let ran = 0
   const property = fc.asyncProperty(history, async (history) => {
-    // whoever runs us has other things to do as well
+    // yields to the event loop of the test runner
     if (++ran % 20 === 0) await breath()
     const { simulated: passed, steps: taken } = run(history, { coverage })
     steps += taken
@@ -72,7 +72,7 @@ export const runMany = async (options: {
   })
   const details = await fc.check(property, {
     numRuns: options.histories,
-    // what was found to fail is made small for as long as somebody waits
+    // a failing history is shrunk within the time limit
     ...(options.seed === undefined ? {} : { seed: options.seed })
   })
   return {

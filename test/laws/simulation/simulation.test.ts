@@ -5,17 +5,17 @@ import { errorKinds } from "./faults.js"
 import { history } from "./history.js"
 import { type Outcome, run, runMany } from "./simulate.js"
 
-/** As long as a slow machine takes for all histories. */
+/** The time that a slow machine needs for all histories. */
 const patience = 900_000
 
-/** What lands is decided by the same histories for everybody; `npm run simulate` looks for others. */
+/** The histories are always the same; `npm run simulate` generates others. */
 const seed = 99
 
-/** One run for all that is asked of it. */
+/** One run for all tests. */
 let outcome: Promise<Outcome> | undefined
 const simulated = (): Promise<Outcome> => (outcome ??= runMany({ histories: runs(2_000).numRuns, seed }))
 
-/** What histories must really contain, so that they cannot silently test nothing. */
+/** The minimum counts of events, so that the histories really test something. */
 const words = (text: string) => text.trim().split(/\s+/)
 
 const expected = [

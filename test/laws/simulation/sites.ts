@@ -1,6 +1,6 @@
 /**
- * The servers at the other end: what each of them is like at the moment. A session asks at each request, so that a server can
- * become bad while it is connected.
+ * The simulated servers with their current behaviour. A session reads it at each request, so a server can become faulty while
+ * it is connected.
  */
 import { Effect } from "effect"
 import { Errors, type Session } from "../../../src/index.js"
@@ -17,14 +17,14 @@ import { resourceUri, toolLists } from "./specs.js"
 
 export interface Site {
   readonly name: string
-  /** What becomes of the next attempts, and how many of them. */
+  /** The behaviour of the next attempts, and their number. */
   connect: ConnectMode
   connectLeft: number
-  /** Which of the lists of tools it has. */
+  /** The index of its current list of tools. */
   tools: number
   listing: ListingMode
   listingLeft: number
-  /** The newest attempt when its list last changed, and those that were told of it. */
+  /** The newest attempt at the last change of the list, and those that were notified. */
   changedAfter: number
   toldTo: ReadonlySet<number>
   calls: CallMode
@@ -32,12 +32,12 @@ export interface Site {
   closing: ClosingMode
 }
 
-/** What a site tells the one who watches. */
+/** The callbacks of a site. */
 export interface Watch {
   readonly met: (what: string) => void
-  /** It answered a request for its tools. */
+  /** It returned its tools. */
   readonly listed: (server: string, attempt: number, tools: ReadonlyArray<string>) => void
-  /** A call that the journal has did not reach the server. */
+  /** A call in the journal did not reach the server. */
   readonly unsent: (call: unknown) => void
   /** Ends the session of an attempt. */
   readonly crash: (server: string, attempt: number, error: Errors.ConnectionError) => Effect.Effect<void>
@@ -57,13 +57,13 @@ export const makeSite = (name: string): Site => ({
   closing: "at once"
 })
 
-/** From now on it does nothing wrong. Its list stays as it is. */
+/** Removes all faults. The list stays unchanged. */
 export const repair = (site: Site): void => {
   const { changedAfter, name, toldTo, tools } = site
   Object.assign(site, { ...makeSite(name), tools, changedAfter, toldTo })
 }
 
-/** Whether the session of this attempt has to know the list as it is. */
+/** Whether the session of this attempt must know the current list. */
 export const hasHeard = ({ changedAfter, toldTo }: Site, attempt: number): boolean =>
   attempt > changedAfter || toldTo.has(attempt)
 

@@ -1,29 +1,29 @@
 /**
- * The configs of simulated servers, in few numbers, and what they mean.
+ * The configs of simulated servers, encoded in few numbers.
  */
 import type { ServerConfig, ToolName } from "../../../src/index.js"
 
 export interface ServerSpec {
   readonly remote: boolean
-  /** Who the server is, or who we are to it. */
+  /** The identity of the server. */
   readonly address: number
-  /** How it is reached. */
+  /** The transport. */
   readonly link: number
   readonly enabled: boolean
   readonly lazy: boolean
   readonly idleStop: boolean
   readonly stopFirst: boolean
-  /** 0 is no limit. */
+  /** 0 for no limit. */
   readonly concurrency: number
   readonly health: boolean
-  /** Which of {@link serverGlobs}. */
+  /** The index in {@link serverGlobs}. */
   readonly globs: number
-  /** Which of {@link policies}. */
+  /** The index in {@link policies}. */
   readonly policy: number
   readonly flaw: "none" | "untrusted" | "invalid"
 }
 
-/** The second is how names become ambiguous; the fourth cannot be part of a public name as it is. */
+/** The second name makes public names ambiguous; the fourth is not valid in a public name. */
 export const serverNames = ["a", "b", "a_b", "x.y", "z"] as const
 
 export const plainSpec: ServerSpec = {
@@ -50,15 +50,15 @@ export const policies = [
   { maxRestarts: "none", cap: 10_000, stableAfter: 5_000 }
 ] as const
 
-/** No policy lets a server that could be connected wait longer than this. */
+/** The longest delay of any policy. */
 export const longestPause = 300_000
 
 export const serverGlobs: ReadonlyArray<ToolName.Globs> = [{}, { "*": false, read: true }, { act: false }]
 
-/** On `server_tool`. */
+/** Patterns on `server_tool`. */
 export const globalGlobs: ReadonlyArray<ToolName.Globs> = [{}, { "*_put": false }, { "a_*": false, a_act: true }]
 
-/** The tools a server lists, in five variants. */
+/** The tools that a server lists, in five variants. */
 const read = { name: "read", annotations: { readOnlyHint: true } }
 const put = { name: "put", annotations: { idempotentHint: true } }
 const act = { name: "act" }
@@ -72,7 +72,7 @@ export const toolLists = [
 
 export const resourceUri = "r://1"
 
-/** Tools that say that repeating does no harm. */
+/** Tools that are annotated as safe to repeat. */
 export const isRepeatable = (tool: string): boolean => tool === "read" || tool === "put"
 
 export const toInput = (spec: ServerSpec): ServerConfig.Input => {
@@ -87,14 +87,14 @@ export const toInput = (spec: ServerSpec): ServerConfig.Input => {
     tools: serverGlobs[spec.globs]!,
     restart: policies[spec.policy]!
   }
-  // no program at all
+  // an entry without a program
   if (spec.flaw === "invalid") return { ...common, command: "" }
   return spec.remote
     ? { ...common, url: `https://host${spec.address}.test/mcp`, caFile: `/ca/${spec.link}` }
     : { ...common, command: `server${spec.address}`, args: [`${spec.link}`] }
 }
 
-/** Whether the old connection, or what it listed, may be taken for one with the new config. */
+/** Whether the old connection, or its listing, may serve for the new config. */
 export const isSameServer = (before: ServerSpec, after: ServerSpec): boolean =>
   before.remote === after.remote &&
   before.address === after.address &&

@@ -1,5 +1,5 @@
 /**
- * What is told of servers: events without gaps, statuses that follow from one another, and snapshots that say the same.
+ * Laws of statuses: events have no gaps, statuses follow the diagram, and snapshots agree with events.
  */
 import type * as ServerSnapshot from "../../../src/domain/server/ServerSnapshot.js"
 import { type ServerEvent, ServerStatus } from "../../../src/index.js"
@@ -7,7 +7,7 @@ import type { World } from "./world.js"
 
 type Kind = ServerStatus.ServerStatus["status"]
 
-/** What can follow a status, as the diagram in docs/lifecycle.md has it. Each may also be followed by itself. */
+/** The possible next statuses, as in the diagram of docs/lifecycle.md. A status may also follow itself. */
 const successors: Record<Kind, ReadonlyArray<Kind>> = {
   disabled: ["idle", "connecting", "failed"],
   idle: ["disabled", "connecting", "failed"],
@@ -18,7 +18,7 @@ const successors: Record<Kind, ReadonlyArray<Kind>> = {
   needs_client_registration: ["disabled", "connecting", "failed"]
 }
 
-/** How a life can begin. */
+/** The possible first statuses. */
 const beginnings: ReadonlyArray<Kind> = ["connecting", "idle", "disabled", "failed"]
 
 export interface StatusLaw {
@@ -72,13 +72,13 @@ export const makeStatusLaw = (world: World): StatusLaw => {
   }
 }
 
-/** Throws where something is not as it must be. */
+/** Throws if a law is violated. */
 export function ensure(holds: boolean, otherwise: string | (() => string)): asserts holds {
   if (!holds) throw new Error(typeof otherwise === "string" ? otherwise : otherwise())
 }
 
 export const show = (value: unknown): string => JSON.stringify(value)
 
-/** Most of the time they are the very same object. */
+/** Mostly compares identical objects. */
 const same = (a: ServerStatus.ServerStatus, b: ServerStatus.ServerStatus): boolean =>
   a === b || ServerStatus.equals(a, b)

@@ -1,5 +1,5 @@
 /**
- * Everything of one simulated history: the supervisor, the servers it talks to, those who use it, and what was seen of them.
+ * The world of one simulated history: the supervisor, its servers, its callers, and everything that was recorded.
  */
 import { Cause, Effect, Exit, type Fiber, Layer, Logger, LogLevel, Scope, Stream } from "effect"
 import { Connector } from "../../../src/connection/Connector.js"
@@ -26,7 +26,7 @@ export interface CallRecord {
 export interface CommandRecord {
   readonly name: string
   readonly server: string | undefined
-  /** When it has to be over in any case. */
+  /** The time at which it must have ended. */
   readonly until: number
   readonly fiber: Fiber.RuntimeFiber<unknown, unknown>
 }
@@ -44,31 +44,31 @@ export interface World {
   readonly ledger: Ledger
   readonly scope: Scope.CloseableScope
   readonly sites: ReadonlyMap<string, Site>
-  /** Names that moves choose from. */
+  /** The names that moves select from. */
   readonly names: ReadonlyArray<string>
-  /** What the configuration says. */
+  /** The current config. */
   readonly desired: Map<string, ServerSpec>
-  /** What was added while running. */
+  /** The servers that were added while running. */
   readonly dynamic: Map<string, ServerSpec>
-  /** Which global patterns hold. */
+  /** The index of the current global patterns. */
   globs: number
-  /** Those that are not over. */
+  /** The pending calls and commands. */
   calls: Array<CallRecord>
   commands: Array<CommandRecord>
   subscriptions: Array<SubscriptionRecord>
   lastCall: number
-  /** What the supervisor published and nobody has looked at yet. */
+  /** Published events that are not checked yet. */
   readonly news: Array<ServerEvent.ServerEvent>
-  /** How many fibers waited for ever when it began. */
+  /** The number of fibers that waited forever at the start. */
   readonly waitingBefore: number
-  /** Those who read until the end. */
+  /** The readers that read until the end. */
   readonly readers: ReadonlyArray<Fiber.RuntimeFiber<unknown, unknown>>
-  /** Reads the journal of the servers. It waits for ever, so the end of the history has to interrupt it. */
+  /** Reads the journal of the servers. It never ends, so the end of the history must interrupt it. */
   readonly journalReader: Fiber.RuntimeFiber<unknown, unknown>
-  /** What was seen to be wrong, at a moment when nothing could be thrown. */
+  /** Violations that were found where nothing could be thrown. */
   readonly wrongs: Array<string>
   readonly met: (what: string) => void
-  /** Told all that happens, for people. */
+  /** Receives a log of all events, for people. */
   readonly log: (line: () => string) => void
 }
 
@@ -81,10 +81,10 @@ export const desiredOf = (desired: Iterable<readonly [string, ServerSpec]>, glob
   }
 }
 
-/** `Effect.never` is an interval of the platform that does nothing. No other one comes or goes during a simulation. */
+/** `Effect.never` is an interval of the platform that does nothing. A simulation uses no other interval. */
 export const waitingForEver = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length
 
-/** What can be known without waiting. */
+/** The result of an effect that does not wait. */
 export const peek = <A>(effect: Effect.Effect<A>): A => Effect.runSync(effect)
 
 export const valueOf = <A, E>(exit: Exit.Exit<A, E>): A =>
@@ -127,7 +127,7 @@ export const build = (
   )
 
   const desired = new Map(history.servers.map((spec, index): [string, ServerSpec] => [serverNames[index]!, spec]))
-  // what is not trusted can be said of a new configuration only
+  // only a config can contain servers without trust
   const trusted = [...desired].filter(([, { flaw }]) => flaw !== "untrusted")
   const supervisor = valueOf(
     simulation.run(
