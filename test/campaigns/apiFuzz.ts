@@ -37,7 +37,7 @@ interface Sent {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Whether the head says nothing of the body: what follows the request is then no HTTP. */
+  /** Whether the head announces no body: then the bytes after the request are no HTTP. */
   readonly isHidden: boolean
 }
 
@@ -75,7 +75,7 @@ const texts = [
   "http://127.0.0.1:9/"
 ]
 
-/** A value that fits a schema, or nearly. Commands come from a short list, because servers that are added are started. */
+/** A value that matches a schema, or nearly. Commands come from a short list, because added servers are started. */
 const valueOf = (schema: Schema | undefined, all: OpenApi, random: Random, depth = 0): unknown => {
   if (schema === undefined || depth > 6 || random.chance(0.08)) return junk(random, depth)
   if (schema.$ref !== undefined)
@@ -131,7 +131,7 @@ const requestOf = (api: OpenApi, token: string, random: Random): Sent => {
   const schema = api.paths[template]![method]?.requestBody?.content?.["application/json"]?.schema
   const hasBody = method !== "get" && method !== "head" && random.chance(0.9)
   const body = hasBody ? bodyOf(valueOf(schema, api, random), random) : undefined
-  // of these methods, Node announces no body by itself
+  // for these methods, Node does not announce a body by itself
   const isHidden = body !== undefined && ["delete", "options"].includes(method) && random.chance(0.1)
   return {
     method: method.toUpperCase(),
@@ -154,7 +154,7 @@ const requestOf = (api: OpenApi, token: string, random: Random): Sent => {
   }
 }
 
-/** A stream is read for a moment only. */
+/** A stream is read only for a moment. */
 const ask = (address: string, { body, headers, method, path }: Omit<Sent, "isHidden">): Promise<Got | string> =>
   new Promise((resolve) => {
     const begin = performance.now()
@@ -202,7 +202,7 @@ const shapeOf = (text: string): boolean => {
   }
 }
 
-/** A server that is being started when they are counted has three pipes. */
+/** A server that is starting while descriptors are counted has three pipes. */
 const spareFiles = 3
 
 export const apiFuzz: Campaign = {
@@ -234,7 +234,7 @@ export const apiFuzz: Campaign = {
       const what = `${sent.method} ${sent.path.slice(0, 60)}`
       const got = await ask(address, sent)
       sentCount += 1
-      // who speaks no HTTP is hung up on, perhaps before he hears the answer to what was HTTP
+      // a connection with invalid HTTP is closed, possibly before the response to an earlier valid request arrives
       if (got === "reset" && sent.isHidden) return void (resets += 1)
       if (got === "reset")
         return void violations.push(
@@ -251,7 +251,7 @@ export const apiFuzz: Campaign = {
     }
     for (let count = 0; count < total && !isOver(); count += 10) await Promise.all(Array.from({ length: 10 }, one))
     const well = [...statuses].reduce((sum, [status, count]) => sum + (status < 300 ? count : 0), 0)
-    // of requests that are made from the description, more make sense
+    // more of the requests that are generated from the API description are valid
     if (well < sentCount / 5) violations.push(`only ${well} of ${sentCount} requests were answered with 2xx`)
     const patience = Date.now() + 5_000
     const isBack = () => openFilesOf(child.pid!) <= files + spareFiles

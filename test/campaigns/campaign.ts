@@ -1,11 +1,11 @@
-/** A campaign attacks a supervisor with chance that a seed decides, and says which of its guarantees did not hold. */
+/** A campaign attacks a supervisor with random actions that depend on a seed, and reports which guarantees did not hold. */
 
 export type Size = "small" | "large"
 
 export interface Random {
-  /** At least 0, less than 1. */
+  /** At least 0 and less than 1. */
   readonly next: () => number
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, both inclusive. */
   readonly between: (low: number, high: number) => number
   readonly pick: <A>(items: ReadonlyArray<A>) => A
   readonly chance: (probability: number) => boolean
@@ -15,29 +15,29 @@ export interface Random {
 export interface Context {
   readonly random: Random
   readonly size: Size
-  /** How long a campaign that can go on for any time goes on. */
+  /** The duration of a campaign that can run for any time. */
   readonly seconds: number
-  /** Whether the time that was given is over: a campaign of rounds begins no further one. */
+  /** Whether the given time is over: a campaign of rounds starts no further round. */
   readonly isOver: () => boolean
-  /** One line for people about what is being done. */
+  /** Logs one line for people about the current action. */
   readonly log: (line: string) => void
 }
 
 export interface Outcome {
-  /** What was counted and measured, in the order of the table. */
+  /** The counts and measurements, in the order of the table. */
   readonly figures: Readonly<Record<string, number | string>>
-  /** Each is a sentence. None means that the guarantee held. */
+  /** Sentences. Empty if the guarantee held. */
   readonly violations: ReadonlyArray<string>
 }
 
 export interface Campaign {
   readonly name: string
-  /** What has to hold, as one sentence. */
+  /** The guarantee, as one sentence. */
   readonly guarantee: string
   readonly run: (context: Context) => Promise<Outcome>
 }
 
-/** Mulberry32: small, fast, and the same everywhere. */
+/** Mulberry32: small, fast, and equal on every machine. */
 export const randomOf = (seed: number): Random => {
   let state = seed >>> 0
   const next = () => {
@@ -60,7 +60,7 @@ export const randomOf = (seed: number): Random => {
   }
 }
 
-/** The seed of one campaign: adding or leaving out others does not change it. */
+/** The seed of one campaign, which does not depend on the other campaigns of the run. */
 export const seedOf = (seed: number, name: string): number => {
   let hash = seed >>> 0
   for (const letter of name) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193) >>> 0
@@ -69,7 +69,7 @@ export const seedOf = (seed: number, name: string): number => {
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** What a promise gives, or nothing if that takes longer. */
+/** The result of a promise, or undefined if it takes longer. */
 export const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
@@ -78,7 +78,7 @@ export const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefine
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** The same sentence once, with how often it was said. */
+/** Each sentence once, with the number of its occurrences. */
 export const counted = (sentences: ReadonlyArray<string>): ReadonlyArray<string> => {
   const counts = new Map<string, number>()
   for (const sentence of sentences) counts.set(sentence, (counts.get(sentence) ?? 0) + 1)

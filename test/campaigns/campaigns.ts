@@ -1,4 +1,4 @@
-/** All campaigns, and how one is run. */
+/** Lists all campaigns, and runs one. */
 import { endMachines } from "../hostile/machine.js"
 import { apiFuzz } from "./apiFuzz.js"
 import { type Campaign, type Outcome, randomOf, seedOf, type Size, within } from "./campaign.js"
@@ -26,15 +26,15 @@ export const campaigns: ReadonlyArray<Campaign> = [
 export interface Run {
   readonly seed: number
   readonly size: Size
-  /** A limit of time for each campaign. */
+  /** The time limit of each campaign. */
   readonly seconds?: number | undefined
   readonly log?: ((line: string) => void) | undefined
 }
 
-/** Longer than any campaign takes, also on a busy machine: one that is not over by then hangs. */
+/** Longer than any campaign takes, also on a busy machine: a campaign that has not ended by then hangs. */
 const longest: Readonly<Record<Size, number>> = { small: 120, large: 3_600 }
 
-/** Runs one campaign. What it throws is a violation as well, and so is no end. */
+/** Runs one campaign. A thrown error and a hang are violations, too. */
 export const runCampaign = async (
   campaign: Campaign,
   { log = () => {}, seconds, seed, size }: Run
@@ -52,7 +52,7 @@ export const runCampaign = async (
     })
     const outcome = await within(limit * 1000, running)
     if (outcome !== undefined) return outcome
-    // what fails because of this is of no interest any more
+    // later errors of the aborted campaign are ignored
     running.catch(() => {})
     endMachines()
     return { figures: {}, violations: [`the campaign did not end within ${limit} s`] }
@@ -65,6 +65,6 @@ export const runCampaign = async (
   }
 }
 
-/** The command that does the same again. */
+/** The command that repeats the run. */
 export const replay = ({ name }: Campaign, { seconds, seed, size }: Run): string =>
   `npm run break -- --only ${name} --seed ${seed} --size ${size}${seconds === undefined ? "" : ` --seconds ${seconds}`}`

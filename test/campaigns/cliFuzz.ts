@@ -22,7 +22,7 @@ const words = [
     --header H=V --scope k=v = 0 -1 1e9`.split(/\s+/)
 ]
 
-/** Lines that make sense, so that not only the reading of words is tried. */
+/** Valid command lines, so that more than the parser is tested. */
 const sensible = [
   ["list"],
   ["status", "a"],
@@ -37,7 +37,7 @@ const sensible = [
   ["remove", "a"]
 ]
 
-/** These report on stdout what is wrong with a server, or what a tool says, and their exit code says that it is wrong. */
+/** Commands that report problems of a server or a tool on stdout, with an exit code for a failure. */
 const reports = new Set(["status", "test", "debug", "call"])
 
 const isJson = (text: string) => {
@@ -91,7 +91,7 @@ export const cliFuzz: Campaign = {
     for (const pid of processesWith(mark)) process.kill(pid, "SIGKILL")
     here.remove()
     const ran = [...codes.values()].reduce((sum, count) => sum + count, 0)
-    // mostly nonsense, but some of it makes sense
+    // mostly random words, some of them valid command lines
     if (ran > 0 && (codes.get(0) ?? 0) === 0) violations.push(`none of ${ran} command lines succeeded`)
     const figures = Object.fromEntries([...codes].sort().map(([code, count]) => [`exit ${code}`, count]))
     return { figures: { commands: ran, ...figures }, violations: counted(violations) }

@@ -12,22 +12,22 @@ interface Snapshot {
   readonly generation: number
 }
 
-/** What is done to a file, and for how many milliseconds it may stay so. */
+/** An edit of a file, and how many milliseconds the file may stay like this. */
 interface Way {
   readonly act: () => void
   readonly longest: number
 }
 
-/** An empty or missing file is taken for an edit after 250 ms. */
+/** After 250 ms, an empty or missing file counts as an edit. */
 const shortly = 40
 
-/** What must not be applied may stay. */
+/** An invalid file may stay. */
 const long = 500
 
-/** Holds this process up: with a timer, it would be for longer when much else is to be done. */
+/** Blocks this process: a timer would take longer on a busy machine. */
 const hold = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
-/** Counts the files that the daemon has read and refused, until told to stop. */
+/** Counts the files that the daemon has read and rejected, until told to stop. */
 const countRejections = async (here: Machine, address: string) => {
   const token = readFileSync(join(here.stateDir, "control-token"), "utf8").trim()
   const over = new AbortController()

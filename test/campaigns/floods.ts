@@ -19,7 +19,7 @@ export const floods: Campaign = {
     const over = (transport: string) => subjects.filter((each) => each.transport === transport)
     const chosen = size === "large" ? subjects : [random.pick(over("stdio")), random.pick(over("http"))]
     const quiets: Array<number> = []
-    // a supervisor for each, so that one flood is not blamed for another
+    // one supervisor for each flood, so that floods do not affect each other
     for (const subject of chosen)
       for (const [surface, open] of [["library", library] as const, ["daemon", daemon] as const]) {
         if (isOver()) break

@@ -4,10 +4,10 @@ import { observe, violations as violationsOf } from "../hostile/observe.js"
 import { daemon, library } from "../hostile/surface.js"
 import type { Campaign } from "./campaign.js"
 
-/** Servers in one supervisor; more at once would measure the machine. */
+/** The number of servers in one supervisor; more at once would measure the machine. */
 const groupSize = 60
 
-/** Modes that the small size draws. CI runs all of them, see test/live/supervision/hostileLibrary.test.ts. */
+/** The number of modes in the small size. CI runs all of them, see test/live/supervision/hostileLibrary.test.ts. */
 const drawn = 40
 
 export const hostile: Campaign = {
@@ -19,7 +19,7 @@ export const hostile: Campaign = {
     let slowest = 0
     let peak = 0
     let observed = 0
-    // which servers are neighbours is left to chance
+    // servers are grouped at random
     const all = random.shuffle([...transports, ...payloads])
     const groups =
       size === "large"

@@ -6,16 +6,16 @@ import { supervised, textOf, worker } from "./support.js"
 interface Counts {
   readonly calls: number
   readonly cancels: number
-  /** Calls with no cancel, or with several. */
+  /** Calls with no cancellation, or with several. */
   readonly notOnce: number
-  /** Cancels of calls that it has not seen. */
+  /** Cancellations of calls that the server has not received. */
   readonly strangers: number
 }
 
-/** So many calls to a server are in progress at once, if it says so. */
+/** The number of concurrent calls to a server with a limit. */
 const concurrency = 4
 
-/** The event loop has many at once, and the machine may be busy; a call that is waited for never comes back. */
+/** The limit for an interrupt: many run at once, and the machine may be busy. A call that is awaited never returns. */
 const atOnceMs = 1_000
 
 export const interrupts: Campaign = {
@@ -56,7 +56,7 @@ export const interrupts: Campaign = {
         violations.push(`${server} saw ${calls} calls and ${cancels} cancels: for ${notOnce} calls not exactly one`)
       if (strangers > 0) violations.push(`${server} heard ${strangers} cancels of calls it has not seen`)
     }
-    // with less than this, hardly anything was there to interrupt
+    // with fewer calls, hardly any interrupt was tested
     if (value.free.calls < total / 10) violations.push(`free saw only ${value.free.calls} of ${total} calls`)
     if (value.gated.calls < concurrency) violations.push(`gated saw only ${value.gated.calls} calls`)
     if (slowest > atOnceMs) violations.push(`an interrupt took ${slowest} ms`)

@@ -15,7 +15,7 @@ export const serverOf = (mode: string, mark: string) => ({
   args: [hostileServer, mode, "1", mark]
 })
 
-/** Servers that do not end by themselves. */
+/** Servers that do not exit by themselves. */
 export const stubborn = (mark: string) =>
   Object.fromEntries(
     ["good", "ignores-eof-and-signals", "grandchild", "grandchild-holds-stdout"].map((mode) => [
@@ -24,21 +24,21 @@ export const stubborn = (mark: string) =>
     ])
   )
 
-/** After a kill of the supervisor, so long until nothing is left. */
+/** The time after a kill of the supervisor until no process is left. */
 const guardBudget = 3_000
 
-/** A supervisor of one kind in one machine. */
+/** A supervisor of one kind on one machine. */
 interface Kind {
   readonly name: string
   readonly begin: (here: Machine, mark: string) => Promise<Running>
-  /** Starts another one in the same place and ends it in order. Gives what went wrong. */
+  /** Starts another supervisor in the same state directory and stops it in order. Returns the violations. */
   readonly again: (here: Machine, mark: string) => Promise<ReadonlyArray<string>>
 }
 
 interface Running {
   readonly child: ChildProcess
   readonly isUp: Promise<unknown>
-  /** Begins an orderly shutdown. */
+  /** Starts an orderly shutdown. */
   readonly stop: () => void
 }
 
@@ -127,7 +127,7 @@ export const kills: Campaign = {
       here.remove()
     }
     for (let round = 0; round < rounds && !isOver(); round += 2) await Promise.all([one(round), one(round + 1)])
-    // where no server ran, there was nothing to leave behind
+    // without a running server, nothing could be left
     if (withServers < killed / 4) violations.push(`only ${withServers} of ${killed} kills found a server running`)
     return {
       figures: {

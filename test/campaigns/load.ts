@@ -7,7 +7,7 @@ import { awaitNoProcess } from "../hostile/surface.js"
 import { type Campaign, counted, pause, within } from "./campaign.js"
 import { supervised, textOf, worker } from "./support.js"
 
-/** How often a call may have been executed, by how it ended. */
+/** How often a call may have been executed, by its outcome. */
 const executions: Readonly<Record<string, readonly [least: number, most: number]>> = {
   ok: [1, 1],
   OutcomeUnknown: [0, 1],
@@ -15,7 +15,7 @@ const executions: Readonly<Record<string, readonly [least: number, most: number]
   ServerUnavailable: [0, 0]
 }
 
-/** Longer than a call may wait for its server and for its answer. */
+/** Longer than a call may wait for its server and its response. */
 const settleBudget = 20_000
 
 /** How often each tag was executed. */
@@ -36,7 +36,7 @@ export const load: Campaign = {
     const servers = size === "large" ? 50 : 6
     const callers = size === "large" ? 2_000 : 200
     const violations: Array<string> = []
-    /** How each call ended, by its tag. */
+    /** The outcome of each call, by its tag. */
     const ends = new Map<string, string>()
     let begun = 0
     let kills = 0
@@ -73,7 +73,7 @@ export const load: Campaign = {
             process.kill(pid, "SIGKILL")
             kills += 1
           } catch {
-            // it has ended in the meantime
+            // it has already exited
           }
         }
       }
@@ -93,7 +93,7 @@ export const load: Campaign = {
         violations.push(`a call that ended with ${end} was executed ${count} times`)
     }
     const ok = [...ends.values()].filter((end) => end === "ok").length
-    // with less than this, neither load nor kills were tried
+    // with fewer calls or kills, neither was tested
     if (ok < callers || ok < begun / 2) violations.push(`only ${ok} of ${begun} calls were answered`)
     if (kills < seconds) violations.push(`only ${kills} servers were killed`)
     return {

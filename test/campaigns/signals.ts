@@ -11,7 +11,7 @@ const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 
 interface Command {
   readonly words: ReadonlyArray<string>
-  /** Otherwise it goes on for longer than any round: one server is silent, and who waits for it waits. */
+  /** False if the command runs longer than any round: one server never responds, and the command waits for it. */
   readonly endsByItself?: boolean
 }
 
@@ -27,10 +27,10 @@ const commands: ReadonlyArray<Command> = [
   { words: ["test", "good"], endsByItself: true }
 ]
 
-/** Five seconds are promised; the rest is for the start and the end of a process on a busy machine. */
+/** The guarantee is five seconds; the rest is for starting and ending a process on a busy machine. */
 const budget = 6_000
 
-/** For the end of a process that waits for nobody any more. */
+/** The time for a process to exit at once. */
 const atOnce = 1_500
 
 export const signals: Campaign = {
@@ -56,7 +56,7 @@ export const signals: Campaign = {
         JSON.stringify({ mcp: { ...stubborn(mark), silent: serverOf("silent", mark) } })
       )
       const signal = random.pick(names)
-      // every other one, so that each size has some
+      // every second one, so that each size has some
       const second = round % 2 === 0 ? random.pick(names) : undefined
       const isEarly = second === undefined && random.chance(0.4)
       const after = random.between(0, isEarly ? 500 : 1_500)
@@ -97,9 +97,9 @@ export const signals: Campaign = {
         if (ms > most) violations.push(`${words[0]} ended ${ms} ms after ${most === budget ? "" : "a second "}${last}`)
         const allowed = [
           codes[last],
-          // it may have been about to end
+          // it may have been about to exit
           ...(endsByItself ? [0] : []),
-          // before its handlers are there, the signal itself ends it
+          // before its handlers are registered, the signal itself ends it
           ...(isEarly ? [last] : [])
         ]
         if (code === undefined || !allowed.includes(code as never))

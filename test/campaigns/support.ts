@@ -1,4 +1,4 @@
-/** A supervisor in this process, with servers of ours. */
+/** Runs a supervisor in this process, with test servers. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -8,13 +8,13 @@ import * as McpSupervisor from "../../src/McpSupervisor.js"
 
 export const workerFile = fileURLToPath(new URL("./worker.mjs", import.meta.url))
 
-/** `journal` is a directory for the tags of the calls it executes. */
+/** `journal` is a directory for the tags of the executed calls. */
 export const worker = (mark: string, journal?: string) => ({
   command: process.execPath,
   args: [workerFile, mark, ...(journal === undefined ? [] : [journal])]
 })
 
-/** A supervisor for as long as it is used. Says how long its shutdown took. */
+/** Runs a supervisor during an effect. Returns how long its shutdown took. */
 export const supervised = async <A>(
   servers: NonNullable<McpSupervisor.Options["servers"]>,
   use: (supervisor: McpSupervisor.Shape) => Promise<A>

@@ -1,6 +1,6 @@
-// A good server on stdio that answers with the tag it was given, after a while, and counts what it was asked and told:
-// node worker.mjs MARK [DIRECTORY]. Into a file of that directory it writes the tag of each call it executes, before it answers:
-// what it has written stays when it is killed.
+// A correct server on stdio that responds with the tag of a call after a delay, and counts calls and cancellations:
+// node worker.mjs MARK [DIRECTORY]. It writes the tag of each executed call into a file of that directory before it responds, so the
+// file is complete even if the process is killed.
 import { openSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
@@ -8,7 +8,7 @@ import { createInterface } from "node:readline"
 const [, , , directory] = process.argv
 const journal = directory === undefined ? undefined : openSync(join(directory, String(process.pid)), "a")
 
-/** Cancels of each call, by its id. */
+/** The cancellations of each call, by its id. */
 const calls = new Map()
 let strangers = 0
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)

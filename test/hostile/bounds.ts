@@ -1,26 +1,26 @@
 /**
- * How long and how much is too much. `npm run break` measures on a machine that does nothing else. CI shares its machines and
- * runs many floods at once, so its times only tell "blocked" from "not blocked". The page of guarantees shows both.
+ * The limits of time and memory. `npm run break` measures on an idle machine. CI machines are busy and run many floods at once, so
+ * the times there only distinguish "blocked" from "not blocked". The page of guarantees shows both.
  */
 
 export interface CatalogueBounds {
-  /** Of the supervisor. */
+  /** The memory of the supervisor. */
   readonly megabytes: number
-  /** For a call to the good server. */
+  /** A call to the correct server. */
   readonly goodMs: number
-  /** For the shutdown. */
+  /** The shutdown. */
   readonly closeMs: number
 }
 
 export interface FloodBounds {
-  /** For a call to the good server: 99 of 100. */
+  /** 99 of 100 calls to the correct server. */
   readonly goodMs: number
-  /** For ending the servers that flood, and for the shutdown while they do. */
+  /** Stopping the flooding servers, and the shutdown while they flood. */
   readonly stopMs: number
   readonly megabytes: number
 }
 
-/** The shutdown budget of five seconds, and half a second for the program that asks for it. */
+/** The shutdown budget of five seconds, and half a second for the program that requests it. */
 const shutdown = 5_500
 
 export const measured = {

@@ -1,23 +1,23 @@
-/** Floods without end beside a good server: it is called meanwhile, and each flood is stopped. */
+/** Runs endless floods beside a correct server, calls that server meanwhile, and stops each flood. */
 import { readFileSync } from "node:fs"
 import type { FloodBounds } from "./bounds.js"
 import { entryOf, callingGood, goodEntry, httpServers, nameOf, newMark, pause, type Subject } from "./observe.js"
 import { type Called, type Closed, type Entries, peakOf, processesWith, type Surface } from "./surface.js"
 
-/** What became of a server that floods. */
+/** The result of a flooding server. */
 export interface Poured {
   readonly subject: Subject
   readonly status: string
   readonly error: string
   readonly errorTag: string | undefined
-  /** Bytes that it wrote. */
+  /** The bytes that it wrote. */
   readonly bytes: number
 }
 
 export interface Flooded {
   readonly floods: ReadonlyArray<Poured>
   readonly good: ReadonlyArray<Called>
-  /** How long it took to end the flooding servers. */
+  /** The time to stop the flooding servers. */
   readonly stopMs: number
   readonly megabytes: number
 }
@@ -25,11 +25,11 @@ export interface Flooded {
 export interface Floods {
   readonly quiet: ReadonlyArray<Called>
   readonly each: ReadonlyArray<Flooded>
-  /** The shutdown while the last group poured again. */
+  /** The shutdown while the last group flooded again. */
   readonly closed: Closed
 }
 
-/** The value that 99 of 100 do not exceed. */
+/** The 99th percentile. */
 export const p99 = (calls: ReadonlyArray<Called>): number => {
   const sorted = calls.map(({ ms }) => ms).toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.99))] ?? 0
@@ -43,10 +43,10 @@ const limit = <A>(promise: Promise<A>, ms: number): Promise<A | undefined> => {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** So long a stop may take at most before the next flood begins. */
+/** The maximum time of a stop before the next flood begins. */
 const patience = 12_000
 
-/** Bytes that the processes of a local server have written so far. */
+/** The bytes that the processes of a local server have written so far. */
 const writtenBy = ({ name }: Subject, mark: string): number => {
   let bytes = 0
   for (const pid of processesWith(mark)) {
@@ -54,13 +54,13 @@ const writtenBy = ({ name }: Subject, mark: string): number => {
       if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(name)) continue
       bytes += Number(/wchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1] ?? 0)
     } catch {
-      // it has ended in the meantime
+      // it has already exited
     }
   }
   return bytes
 }
 
-/** Bytes of remote servers by mode. Some begin with the end of their session, which is told to them behind our back. */
+/** The bytes of remote servers by mode. Some floods begin at the end of their session, which another request reports. */
 const pouredBy = async (
   group: ReadonlyArray<Subject>,
   poured: () => Promise<Readonly<Record<string, number>>>
@@ -74,10 +74,10 @@ const pouredBy = async (
   }
 }
 
-/** Less than this is no flood. */
+/** The minimum number of bytes of a flood. */
 const leastBytes = 64 * 1024
 
-/** Runs groups of floods, one group after the other, each for so many milliseconds. */
+/** Runs groups of floods, one group after the other, each for a number of milliseconds. */
 export const flood = async (
   open: (servers: Entries, mark: string) => Promise<Surface>,
   groups: ReadonlyArray<ReadonlyArray<Subject>>,
@@ -131,7 +131,7 @@ export const flood = async (
   }
 }
 
-/** What does not hold, as sentences. */
+/** The violations, as sentences. */
 export const floodViolations = (
   { closed, each }: Pick<Floods, "closed" | "each">,
   bounds: FloodBounds
@@ -156,11 +156,11 @@ export const floodViolations = (
   ...closed.left
 ]
 
-/** A server that floods goes on, or has failed because it wrote more than it may. One that did not flood proves nothing. */
+/** A flooding server keeps running, or has failed because it exceeded a limit. A server that did not flood proves nothing. */
 const unlikely = ({ bytes, error, errorTag, status, subject }: Poured): ReadonlyArray<string> => {
   const wasEnded = status === "failed" && errorTag === "ConnectionClosed" && /more than \d/.test(error)
   if (status !== "connected" && !wasEnded) return [`${nameOf(subject)} is ${status} (${errorTag}: ${error})`]
-  // the process of one that was ended is gone, and with it what it wrote
+  // the process of a stopped server is gone, and its count of bytes with it
   return bytes >= leastBytes || (wasEnded && subject.transport === "stdio")
     ? []
     : [`${nameOf(subject)} wrote only ${bytes} bytes`]

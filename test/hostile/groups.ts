@@ -1,4 +1,4 @@
-/** The catalogue as servers that run in one supervisor at once. */
+/** Groups the servers of the catalogue that run in one supervisor at once. */
 import { httpFloods, httpModes, type Mode, payloadModes, stdioFloods, stdioModes } from "./modes.js"
 import type { Subject, Transport } from "./observe.js"
 
@@ -12,7 +12,7 @@ export const transports = [...over("stdio", stdioModes), ...over("http", httpMod
 export const payloads = [...over("stdio", payloadModes), ...over("http", payloadModes)]
 export const floods = [...over("stdio", stdioFloods), ...over("http", httpFloods)]
 
-/** Those that have a large size, in it. */
+/** The modes with a large size, in that size. */
 export const largeOnes = (subjects: ReadonlyArray<Subject>): ReadonlyArray<Subject> =>
   subjects.flatMap((subject) =>
     subject.large === undefined || subject.large === subject.size ? [] : [{ ...subject, size: subject.large }]

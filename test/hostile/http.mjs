@@ -1,5 +1,5 @@
 // Servers over HTTP with one misbehaviour each: node http.mjs prints {"port"}, and http://127.0.0.1:PORT/MODE/SIZE is the
-// server of that mode. Modes that are not here are payloads, see payloads.mjs. What we expect of each is in modes.ts.
+// server of that mode. Other modes are payloads, see payloads.mjs. The expected outcomes are in modes.ts.
 import { gzipSync } from "node:zlib"
 import { answersOf, good } from "./payloads.mjs"
 import { listen } from "./rawServer.mjs"
@@ -13,7 +13,7 @@ const resultOf = ({ message }) => result(message.id, good[replies[message.method
 const event = (text) => `data: ${text}\n\n`
 const listChanged = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 
-/** What a good legacy server with a session does. */
+/** The behaviour of a correct legacy server with a session. */
 const usual = (answers) => (each) => {
   const { json, message, method, respond } = each
   if (method === "GET") return respond(405)
@@ -36,16 +36,16 @@ const isCall = ({ message }) => message.method === "tools/call"
 const isGreeting = ({ message }) => message.method === "initialize" || message.method === "server/discover"
 const isPush = ({ method }) => method === "GET"
 
-/** Does something in place of the usual for requests that fit. */
+/** Replaces the default behaviour for matching requests. */
 const at = (fits, act) => () => (each) => (fits(each) ? act(each) : well(each))
 const sized = (fits, act) => (size) => (each) => (fits(each) ? act(each, size) : well(each))
 const atCall = (act) => at(isCall, act)
 const atGreeting = (act) => at(isGreeting, act)
 
-/** Bytes that were poured, by mode: a test asks for them at /poured. */
+/** The bytes of floods by mode: a test requests them at /poured. */
 const poured = {}
 
-/** Writes the same bytes until the reader goes, at most so many times. */
+/** Writes the same bytes until the reader closes, at most a number of times. */
 const pour = ({ path, socket }, bytes, times = Number.POSITIVE_INFINITY, end = () => {}) => {
   const [, mode] = path.split("/")
   let written = 0
@@ -71,7 +71,7 @@ const drip = ({ socket }, text, every = 1) => {
 
 const sse = "text/event-stream"
 
-/** An answer as an event stream that a function writes. */
+/** A response as an event stream that a function writes. */
 const asStream = (write) =>
   at(
     ({ message }) => message.method in replies,
@@ -82,7 +82,7 @@ const asStream = (write) =>
     }
   )
 
-/** Any answer with a body, with other headers around it. */
+/** A response with a body and other headers. */
 const withHeaders = (headers) =>
   at(
     ({ message }) => message.method in replies,
@@ -96,7 +96,7 @@ const gzip =
   (each, times = 1) => {
     const { write } = each
     write(`HTTP/1.1 ${status} OK\r\ncontent-type: ${type}\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n`)
-    // members of one gzip file: each is small here and 16 MiB there
+    // members of one gzip file: each is small when compressed and 16 MiB after
     pour(each, bytes, times, () => each.socket.end())
   }
 const bomb = (fits, status, type) => sized(fits, (each, size) => gzip(zeros, status, type)(each, size))
@@ -357,7 +357,7 @@ const modes = {
   "gzip-corrupt": atCall((each) => gzip(Buffer.from("this is not gzip"))(each)),
   "unknown-encoding": atCall((each) => each.json(resultOf(each), { "content-encoding": "zip" })),
 
-  // --- the stream for unasked messages, and the end
+  // --- the stream for server messages, and the end
   "push-flood": at(isPush, (each) => {
     each.begin(sse)
     pour(each, event(listChanged).repeat(512))
@@ -400,7 +400,7 @@ const modes = {
 if (process.argv[2] === "--modes") {
   process.stdout.write(`${JSON.stringify({ modes: Object.keys(modes) })}\n`)
 } else {
-  /** One handler for each path, so that what it remembers belongs to one server. */
+  /** One handler for each path, so that its state belongs to one server. */
   const handlers = new Map()
   const handlerOf = (path) => {
     const [, mode, size = "1"] = path.replace(/\?.*/, "").split("/")
@@ -412,6 +412,6 @@ if (process.argv[2] === "--modes") {
     each.path === "/poured" ? each.json(JSON.stringify(poured)) : handlerOf(each.path)(each)
   )
   process.stdout.write(`${JSON.stringify({ port })}\n`)
-  // it lives as long as the program that started it
+  // it exits with the program that started it
   process.stdin.on("end", () => process.exit(0)).resume()
 }

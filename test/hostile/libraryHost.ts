@@ -1,6 +1,6 @@
 /**
- * A program that has a supervisor and does what it reads, one JSON a line. Arguments: the state directory, and a file with the
- * servers. After `close` it has to end by itself: whatever keeps it alive was left behind by the supervisor.
+ * A program with a supervisor that executes the commands that it reads, one JSON a line. Arguments: the state directory, and a file
+ * with the servers. After `close` it must exit by itself: anything that keeps it alive was left by the supervisor.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
@@ -19,7 +19,7 @@ let events = 0
 
 const openFiles = () => (process.platform === "linux" ? readdirSync("/proc/self/fd").length : 0)
 
-/** All fibers, with those that belong to another one. */
+/** All fibers, including child fibers. */
 const countFibers = Effect.gen(function* () {
   let count = 0
   let generation: ReadonlyArray<Fiber.RuntimeFiber<unknown, unknown>> = yield* Fiber.roots
@@ -82,7 +82,7 @@ const program = Effect.gen(function* () {
         return figures
       case "close":
         return Scope.close(scope, Exit.void).pipe(
-          // what was interrupted has a moment to end
+          // interrupted fibers get a moment to end
           Effect.zipRight(
             Effect.repeat(figures, { until: ({ fibers }) => fibers <= before.fibers + 5, schedule: soon })
           ),

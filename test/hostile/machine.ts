@@ -1,4 +1,4 @@
-/** A machine of its own for the built program: a home, a project, and nothing in either. */
+/** A separate machine for the built program: an empty home and an empty project. */
 import { type ChildProcessByStdio, execFile, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -32,7 +32,7 @@ export interface Machine {
 
 let built: Promise<string> | undefined
 
-/** The program, built once for each process. */
+/** The program, built once per process. */
 export const bin = (): Promise<string> => {
   built ??= (async () => {
     const directory = mkdtempSync(join(tmpdir(), "mcp-supervisor-bin-"))
@@ -44,10 +44,10 @@ export const bin = (): Promise<string> => {
   return built
 }
 
-/** The directories of those that were not removed. */
+/** The directories that are not removed yet. */
 const present = new Set<string>()
 
-/** Ends and removes what campaigns left that broke off: every process that was started in a machine knows its directory. */
+/** Ends and removes what aborted campaigns left: every process of a machine has its directory in the environment. */
 export const endMachines = (): void => {
   for (const directory of present) {
     for (const pid of processesOf(directory)) kill(pid)
@@ -56,7 +56,7 @@ export const endMachines = (): void => {
   present.clear()
 }
 
-/** It may have ended in the meantime. */
+/** It may have already exited. */
 const kill = (pid: number): void => {
   try {
     process.kill(pid, "SIGKILL")

@@ -1,6 +1,6 @@
 /**
- * The catalogue: every misbehaviour by its name, and what we expect of a server that has it. The servers themselves are
- * stdio.mjs, http.mjs and payloads.mjs; a test checks that each mode of theirs is here.
+ * The catalogue: every misbehaviour by its name, with the expected outcome of a server that has it. The servers are in stdio.mjs,
+ * http.mjs and payloads.mjs; a test checks that each of their modes is here.
  */
 import type { ServerStatus } from "../../src/domain/server/ServerStatus.js"
 import type { CallError } from "../../src/domain/Errors.js"
@@ -9,25 +9,25 @@ type Status = ServerStatus["status"]
 type Outcome = "ok" | CallError["_tag"]
 
 export interface Expected {
-  /** What the server may be after its first two attempts. */
+  /** The possible statuses after the first two attempts. */
   readonly status: ReadonlyArray<Status>
-  /** Why, if it failed. A server's fault never is `UnexpectedFailure`, which is one of ours. */
+  /** The error of a failed server. A server's fault is never `UnexpectedFailure`, which is a defect of the supervisor. */
   readonly errorTags?: ReadonlyArray<string>
-  /** How a call to its tool `it` may end. */
+  /** The possible outcomes of a call to its tool `it`. */
   readonly call?: ReadonlyArray<Outcome>
-  /** How many tools it has, if connected. */
+  /** The number of its tools, if connected. */
   readonly tools?: number
 }
 
 export interface Mode {
   readonly name: string
-  /** In CI, and in the large size of the campaign. The unit depends on the mode. */
+  /** The sizes in CI and in the large campaign. The unit depends on the mode. */
   readonly size?: number
   readonly large?: number
-  /** Arguments of the call. */
+  /** The arguments of the call. */
   readonly args?: () => Record<string, unknown>
   readonly timeout?: Readonly<Record<string, number>>
-  /** It is not restarted, unless this says otherwise. */
+  /** Defaults to a server that is not restarted. */
   readonly restart?: { readonly maxRestarts: number }
   readonly expected: Expected
 }
@@ -37,7 +37,7 @@ type Row = Omit<Mode, "name">
 const table = (rows: Readonly<Record<string, Row>>): ReadonlyArray<Mode> =>
   Object.entries(rows).map(([name, row]) => ({ name, ...row }))
 
-// --- what may become of a server ------------------------------------------------------------------------------------
+// --- outcomes of servers --------------------------------------------------------------------------------------------
 
 const usable: Row = { expected: { status: ["connected"], call: ["ok"], tools: 1 } }
 const answers = (...call: ReadonlyArray<Outcome>): Row => ({ expected: { status: ["connected"], call, tools: 1 } })
@@ -45,16 +45,16 @@ const lost = answers("OutcomeUnknown")
 const fails = (...errorTags: ReadonlyArray<string>): Row => ({ expected: { status: ["failed"], errorTags } })
 const incompatible = fails("IncompatibleServer")
 const refused = fails("HandshakeRefused")
-/** The end of the output and that of the process: either may be seen first. */
+/** The end of the output and the exit of the process: either may be seen first. */
 const ends = fails("ProcessExited", "ConnectionClosed")
 const sized = (row: Row, size: number, large = size): Row => ({ ...row, size, large })
 
-/** For greetings that are never answered. */
+/** For handshakes without a response. */
 const slow = (row: Row): Row => ({ ...row, timeout: { start: 2_500, connect: 2_500, list: 2_500 } })
 const neverGreets = slow(fails("ConnectTimeout"))
 const neverAnswers: Row = { ...answers("CallTimeout"), timeout: { call: 1_000 } }
 
-/** Left out of the list, with a diagnostic. */
+/** Omitted from the list, with a diagnostic. */
 const leftOut: Row = { expected: { status: ["connected"], call: ["ToolNotFound"], tools: 0 } }
 
 // --- over stdio -----------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ export const stdioModes = table({
   "grandchild-after-exit": lost
 })
 
-/** Floods without end. A server that floods may go on, or become `failed` with that reason. */
+/** Endless floods. A flooding server may keep running, or become `failed` with that error. */
 const floods: Row = { expected: { status: ["connected", "connecting", "failed"] } }
 
 export const stdioFloods = table({
@@ -208,7 +208,7 @@ export const httpModes = table({
   "status-401": answers("AuthRequired"),
   "status-401-greeting": { expected: { status: ["needs_auth"] } },
   "status-403": answers("NotSent"),
-  // the session is over, and there is no other
+  // the session is lost, and there is no other
   "status-404": answers("ServerUnavailable"),
   "status-404-greeting": httpFails,
   "status-500": lost,
@@ -266,13 +266,13 @@ export const httpFloods = table({
   "delete-flood": floods
 })
 
-// --- what is answered, over both ------------------------------------------------------------------------------------
+// --- responses, over both transports --------------------------------------------------------------------------------
 
 const list = (items: number, item: (index: number) => unknown) => () => ({
   list: Array.from({ length: items }, (_, index) => item(index))
 })
 const rejects = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"
-/** A check that would take too long is left to the server. */
+/** Arguments are not checked if the check would take too long. */
 const checked = (args: () => Record<string, unknown>): Row => ({ ...answers("ok", "InvalidArguments"), args })
 
 export const payloadModes = table({

@@ -1,4 +1,4 @@
-/** Runs hostile servers beside a good one and says what became of each. */
+/** Runs hostile servers beside a correct one and reports the outcome of each. */
 import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { createInterface } from "node:readline"
@@ -25,9 +25,9 @@ export interface Observed {
 
 export interface Observation {
   readonly each: ReadonlyArray<Observed>
-  /** How long calls to the good server took meanwhile, and which of them failed. */
+  /** The durations of calls to the correct server meanwhile, and the failed calls. */
   readonly good: ReadonlyArray<Called>
-  /** Tools in the catalog of all servers; -1 if it could not be read. */
+  /** The number of tools in the catalog; -1 if it could not be read. */
   readonly tools: number
   readonly closed: Closed
 }
@@ -37,12 +37,12 @@ export const nameOf = ({ name, transport }: Subject): string => `${transport}-${
 /** A mark on the command line of every process of one run. */
 export const newMark = (): string => `hostile-${randomUUID()}`
 
-/** The program that serves all modes over HTTP. It ends with its stdin. */
+/** The program that serves all modes over HTTP. It exits when its stdin ends. */
 export const httpServers = async () => {
   const child = spawn(process.execPath, [here("./http.mjs")], { stdio: ["pipe", "pipe", "inherit"] })
   const line = await new Promise<string>((resolve) => createInterface(child.stdout).once("line", resolve))
   const { port } = JSON.parse(line) as { readonly port: number }
-  /** Bytes of floods that were written, by mode. */
+  /** The bytes that floods wrote, by mode. */
   const poured = async () =>
     (await (await fetch(`http://127.0.0.1:${port}/poured`)).json()) as Readonly<Record<string, number>>
   return { port, poured, end: () => void child.kill("SIGKILL") }
@@ -81,7 +81,7 @@ export const entriesOf = (subjects: ReadonlyArray<Subject>, mark: string, port: 
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Waits until a server has a first outcome: connected, failed, or in need of something. */
+/** Waits until a server has a first outcome: connected, failed, or waiting for the user. */
 const outcomeOf = async (surface: Surface, names: ReadonlySet<string>, budget: number): Promise<void> => {
   const end = Date.now() + budget
   const waiting = new Set(names)
@@ -92,7 +92,7 @@ const outcomeOf = async (surface: Surface, names: ReadonlySet<string>, budget: n
   }
 }
 
-/** Calls the good server again and again until told to stop. */
+/** Calls the correct server again and again until told to stop. */
 export const callingGood = (surface: Surface, every = 50) => {
   const calls: Array<Called> = []
   const over = new AbortController()
@@ -112,7 +112,7 @@ export const callingGood = (surface: Surface, every = 50) => {
   }
 }
 
-/** Starts all of them at once, calls each, calls the good one meanwhile, and shuts down. */
+/** Starts all servers at once, calls each, calls the correct one meanwhile, and shuts down. */
 export const observe = async (
   open: (servers: Entries, mark: string) => Promise<Surface>,
   subjects: ReadonlyArray<Subject>
@@ -145,7 +145,7 @@ export const observe = async (
 
 const fits = (allowed: ReadonlyArray<string> | undefined, found: string) => allowed?.includes(found) ?? true
 
-/** What is not as the catalogue says, as sentences. */
+/** The differences to the catalogue, as sentences. */
 export const violations = (
   { closed, each, good, tools }: Observation,
   bounds: { readonly megabytes: number; readonly goodMs: number; readonly closeMs: number }

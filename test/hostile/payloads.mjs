@@ -1,5 +1,5 @@
-// What a hostile server answers, whatever carries the answer. A payload replaces some answers of a good server; every answer is
-// the text of its result, because several of them are too deep or too odd for JSON.stringify.
+// The responses of a hostile server, over any transport. A payload replaces some responses of a correct server. Each response is the
+// text of its result, because several are too deep or invalid for JSON.stringify.
 
 const json = (value) => JSON.stringify(value)
 
@@ -7,7 +7,7 @@ const tool = (name, more = {}) => ({ name, inputSchema: { type: "object" }, ...m
 
 const tools = (...all) => json({ tools: all })
 
-/** The good tool with another schema for its arguments. */
+/** The tool of the correct server with another input schema. */
 const schema = (inputSchema) => ({ list: () => tools({ name: "it", inputSchema }) })
 
 const deep = (levels, open, middle, close) => `${open.repeat(levels)}${middle}${close.repeat(levels)}`
@@ -16,7 +16,7 @@ const deepObject = (levels) => deep(levels, '{"a":', "1", "}")
 
 const filler = (megabytes) => "x".repeat(megabytes * 1024 * 1024)
 
-/** The greeting of a good server. */
+/** The handshake result of a correct server. */
 export const greeting = (more = {}) => ({
   protocolVersion: "2025-11-25",
   capabilities: { tools: {} },
@@ -32,7 +32,7 @@ export const good = {
 
 /** Each takes a size, whose unit depends on the payload. */
 export const payloads = {
-  // --- the greeting
+  // --- the handshake
   "unknown-version": () => ({ initialize: () => json(greeting({ protocolVersion: "1999-01-01" })) }),
   "no-version": () => ({ initialize: () => json({ capabilities: {}, serverInfo: { name: "h", version: "1" } }) }),
   "version-number": () => ({ initialize: () => json(greeting({ protocolVersion: 20251125 })) }),
@@ -148,5 +148,5 @@ export const payloads = {
   "huge-number": () => ({ call: () => '{"content":[],"structuredContent":{"n":1e999}}' })
 }
 
-/** The answers of a server of that mode; those of a good one if the mode is about something else. */
+/** The responses of a server in a mode; those of a correct server if the mode does not change responses. */
 export const answersOf = (mode, size) => ({ ...good, ...payloads[mode]?.(size) })

@@ -1,7 +1,7 @@
-// An HTTP server that reads requests properly and lets a handler write any bytes at all as the response.
+// An HTTP server that parses requests correctly and lets a handler write any bytes as the response.
 import { createServer } from "node:net"
 
-/** One request on a connection: what arrived, and ways to answer. */
+/** One request on a connection, with functions to respond. */
 const exchange = (socket, head, body) => {
   const [requestLine, ...lines] = head.split("\r\n")
   const [method, path] = requestLine.split(" ")
@@ -30,7 +30,7 @@ const exchange = (socket, head, body) => {
     write,
     respond,
     json: (text, more = {}) => respond(200, { "content-type": "application/json", ...more }, text),
-    /** Begins a response whose end is the end of the connection. */
+    /** Begins a response that ends with the connection. */
     begin: (type, more = {}) => {
       const head = Object.entries({ "content-type": type, connection: "close", ...more })
       write(`HTTP/1.1 200 OK\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`)
@@ -38,7 +38,7 @@ const exchange = (socket, head, body) => {
   }
 }
 
-/** Listens on a free port of loopback. `accept` may take a whole connection by returning true. */
+/** Listens on a free port of loopback. `accept` takes over a whole connection by returning true. */
 export const listen = (handle, accept = () => false) =>
   new Promise((resolve) => {
     const server = createServer({ noDelay: true }, (socket) => {

@@ -1,5 +1,5 @@
-// A server on stdio with one misbehaviour: node stdio.mjs MODE SIZE. Plain Node without dependencies, so that it starts at once.
-// Modes that are not here are payloads, see payloads.mjs. The catalogue with what we expect of each is modes.ts.
+// A server on stdio with one misbehaviour: node stdio.mjs MODE SIZE. Plain Node without dependencies, so that it starts fast. Other
+// modes are payloads, see payloads.mjs. The expected outcomes are in modes.ts.
 import { spawn } from "node:child_process"
 import { closeSync, writeSync } from "node:fs"
 import { answersOf, good, greeting, payloads } from "./payloads.mjs"
@@ -9,7 +9,7 @@ const size = Number(given)
 
 const stay = () => setInterval(() => {}, 1000)
 
-/** Writes all of it, however often the pipe is full. */
+/** Writes all bytes, however often the pipe is full. */
 const write = (text, fd = 1) => {
   let bytes = typeof text === "string" ? Buffer.from(text) : text
   while (bytes.length > 0) {
@@ -25,7 +25,7 @@ const write = (text, fd = 1) => {
 const send = (message) => write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
 const answer = (id, result) => write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}\n`)
 
-/** Writes the same text for as long as it is read, without keeping the event loop to itself. */
+/** Writes a text as long as it is read, and yields to the event loop. */
 const pour = (text, fd = 1) => {
   const stream = fd === 1 ? process.stdout : process.stderr
   const more = () => {
@@ -40,20 +40,20 @@ const ask = (method, params) => JSON.stringify({ jsonrpc: "2.0", id: "q", method
 const log = { level: "info", data: "again" }
 const sampling = { messages: [{ role: "user", content: { type: "text", text: "?" } }], maxTokens: 1 }
 
-/** Stops reading and pours. What is written to it stays in the pipe. */
+/** Stops reading and floods. Its input stays in the pipe. */
 const pourDeaf = (line) => {
   process.stdin.pause()
   pour(chunk(line))
 }
 
-/** Each child is found by the mark of the test on the command line of its parent. */
+/** The test finds each child by the mark on the command line of its parent. */
 const child = (program, options = {}) => spawn(process.execPath, ["-e", program, process.argv[4] ?? ""], options)
 const endless = "for(const s of ['SIGTERM','SIGHUP'])process.on(s,()=>{});setTimeout(()=>{},180000)"
 
 const answers = answersOf(mode, size)
 const replies = { initialize: "initialize", "tools/list": "list", "tools/call": "call" }
 
-/** What a good server does with a message. */
+/** The response of a correct server to a message. */
 const usual = ({ id, method, params }) => {
   if (id === undefined || method === undefined) return
   if (method === "ping") return answer(id, "{}")
@@ -62,7 +62,7 @@ const usual = ({ id, method, params }) => {
   answer(id, answers[reply](params))
 }
 
-/** The same, but every answer goes through a function. */
+/** A correct server whose responses go through a function. */
 const rewriting = (rewrite) => ({
   message: (message) => {
     const reply = replies[message.method]
@@ -71,10 +71,10 @@ const rewriting = (rewrite) => ({
   }
 })
 
-/** Does something in place of the usual when one method arrives. */
+/** Replaces the default behaviour for one method. */
 const at = (method, act) => ({ message: (message) => (message.method === method ? act(message) : usual(message)) })
 
-/** Does something once the first list has been sent. */
+/** Runs a function after the first list was sent. */
 const afterList = (act) => {
   let done = false
   return {
@@ -87,7 +87,7 @@ const afterList = (act) => {
   }
 }
 
-/** A few lines around each answer. */
+/** Writes a few lines around each response. */
 const around = (before, after = "") => ({
   message: (message) => {
     write(before)
@@ -111,7 +111,7 @@ const modes = {
   "string-ids": () => rewriting((id, result) => answer(String(id), result)),
   "no-ids": () => rewriting((_, result) => write(`{"jsonrpc":"2.0","result":${result}}\n`)),
 
-  // --- shapes of answers
+  // --- forms of responses
   "both-result-and-error": () =>
     at("tools/call", ({ id }) => send({ id, result: { content: [] }, error: { code: 1, message: "both" } })),
   "neither-result-nor-error": () => at("tools/call", ({ id }) => send({ id })),
@@ -136,7 +136,7 @@ const modes = {
       answer(id, JSON.stringify(greeting({ protocolVersion: "2024-11-05" })))
     }),
 
-  // --- ends
+  // --- exits
   "exit-at-start": () => process.exit(3),
   "exit-at-initialize": () => at("initialize", () => process.exit(3)),
   "exit-after-initialize": () =>
@@ -196,7 +196,7 @@ const modes = {
   banner: () => around("Welcome!\n{ not json\n[1, 2]\n\n"),
   "deep-lines": () => around(`${"[".repeat(size)}${"]".repeat(size)}\n`),
 
-  // --- floods of so many messages, then a good server
+  // --- floods of a number of messages, then a correct server
   "notifications-before-answer": () =>
     at("tools/call", (message) => {
       const line = `${note("notifications/message", log)}\n`
@@ -249,7 +249,7 @@ const modes = {
     })
   },
 
-  // --- floods without end, which begin after the first list
+  // --- endless floods, which begin after the first list
   "newline-flood": () => afterList(() => pour("\n".repeat(65_536))),
   "garbage-flood": () => afterList(() => pour(chunk("garbage"))),
   "brace-flood": () => afterList(() => pour(chunk("{ not json"))),
@@ -305,5 +305,5 @@ process.stdin.on("data", (part) => {
 process.stdin.on("error", () => {})
 process.stdout.on("error", () => process.exit(0))
 process.stderr.on("error", () => {})
-// a test that was killed leaves no server behind
+// if the test is killed, the server exits, too
 setTimeout(() => process.exit(9), 180_000).unref()

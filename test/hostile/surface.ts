@@ -1,4 +1,4 @@
-/** The two ways to a supervisor, as one: the library in a program of its own, and the daemon behind its API. */
+/** One interface for both ways to run a supervisor: the library in a separate program, and the daemon with its API. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -25,10 +25,10 @@ export interface Figures {
   readonly unhandled: number
 }
 
-/** What was left when it was over. */
+/** The leftovers after the end. */
 export interface Closed {
   readonly ms: number
-  /** Each is a sentence about something that should not be there. */
+  /** Sentences about leftovers. */
   readonly left: ReadonlyArray<string>
   readonly peakMegabytes: number
 }
@@ -49,18 +49,18 @@ export type Entries = Readonly<Record<string, object>>
 export interface Surface {
   readonly pid: number
   readonly servers: () => Promise<ReadonlyArray<ServerSnapshot>>
-  /** How many tools all servers offer together. */
+  /** The number of tools of all servers. */
   readonly tools: () => Promise<number>
   readonly call: (server: string, tool: string, args?: Record<string, unknown>) => Promise<Called>
   readonly connect: (server: string) => Promise<unknown>
   readonly disconnect: (server: string) => Promise<unknown>
-  /** Another set of servers. */
+  /** Replaces the servers. */
   readonly reconcile: (servers: Entries) => Promise<unknown>
   readonly figures: () => Promise<Partial<Figures>>
   readonly close: () => Promise<Closed>
 }
 
-/** The most memory a process has had so far, in MB. */
+/** The peak memory of a process, in MB. */
 export const peakOf = (pid: number): number => {
   try {
     return Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024)
@@ -77,7 +77,7 @@ export const openFilesOf = (pid: number): number => {
   }
 }
 
-/** The processes whose command line or environment carries a mark, which are alive. */
+/** The running processes whose command line or environment contains a mark. */
 export const processesWith = (mark: string): ReadonlyArray<number> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -91,7 +91,7 @@ export const processesWith = (mark: string): ReadonlyArray<number> =>
       }
     })
 
-/** Waits until no such process is left. Gives those that are. */
+/** Waits until no such process is left. Returns the ones that are. */
 export const awaitNoProcess = async (mark: string, budget: number): Promise<ReadonlyArray<number>> => {
   const end = Date.now() + budget
   for (;;) {
@@ -114,18 +114,18 @@ const within = <A>(budget: number, what: string, promise: Promise<A>): Promise<A
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** No end takes longer, and a loaded machine gets some more. */
+/** The maximum time of an end, with reserve for a busy machine. */
 const closeBudget = 15_000
 
 interface Embedding {
   readonly child: ChildProcess
   readonly perform: <A>(command: Command) => Promise<A>
-  /** Fails if the program ends before. */
+  /** Fails if the program exits before. */
   readonly ready: Promise<unknown>
   readonly exited: Promise<unknown>
 }
 
-/** Starts the program of a library user, and does not wait for anything. */
+/** Starts the program of a library user, without waiting. */
 export const embed = async (
   here: Machine,
   servers: Entries,
@@ -157,7 +157,7 @@ export const embed = async (
     "the start",
     Promise.race([awaitAnswer(0), exited.then(() => Promise.reject(new Error("it ended")))])
   )
-  // not everybody waits for it
+  // not every caller waits for it
   ready.catch(() => {})
   return { child, perform, ready, exited }
 }
@@ -211,7 +211,7 @@ const differences = (before: Figures, after: Figures): ReadonlyArray<string> => 
   ...(after.fibers > before.fibers + spare ? [`${after.fibers} fibers, ${before.fibers} before`] : [])
 ]
 
-/** The daemon in a machine of its own, through its API. */
+/** The daemon on a separate machine, through its API. */
 export const daemon = async (servers: Entries, mark: string): Promise<Surface> => {
   const here = machine(mark)
   const directory = join(here.directory, "config", "mcp-supervisor")
@@ -290,12 +290,12 @@ export interface Response {
   readonly status: number
   readonly headers: Headers
   readonly raw: string
-  /** What the route answers, if it is JSON. */
+  /** The response of the route, if it is JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any
 }
 
-/** Asks the API of a daemon with its token. */
+/** Sends a request to the API of a daemon with its token. */
 export const requester = async (here: Machine, address: string) => {
   const token = readFileSync(join(here.stateDir, "control-token"), "utf8").trim()
   return async (method: string, path: string, body?: unknown): Promise<Response> => {
