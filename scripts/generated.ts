@@ -4,6 +4,7 @@ import { architecturePage } from "./architectureMap.js"
 import { cliPage } from "./cliPage.js"
 import { configurationPage } from "./configurationPage.js"
 import { lifecycleDiagram } from "./lifecycleDiagram.js"
+import { pictureFile } from "./picture.js"
 import { reliabilityPage } from "./reliability.js"
 
 const lifecyclePage = () => `# Server lifecycle
@@ -36,5 +37,6 @@ export const generated: Record<string, () => string> = {
   "docs/lifecycle.md": lifecyclePage,
   "docs/configuration.md": configurationPage,
   "docs/cli.md": cliPage,
+  "docs/picture.svg": pictureFile,
   "docs/reliability.md": reliabilityPage
 }
