@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import type { McpAuth } from "./auth/McpAuth.js"
 import * as ConfigFiles from "./config/ConfigFiles.js"
-import type { Desired } from "./domain/server/Desired.js"
+import type { ConfigUpdate } from "./domain/server/Desired.js"
 import type { InvalidConfig } from "./domain/Errors.js"
 import type { Plan } from "./domain/server/Plan.js"
 import type { ConfigOptions } from "./McpSupervisor.js"
@@ -38,17 +38,17 @@ export const configuredSupervisor = <R>(
   Effect.gen(function* () {
     const { agents, cwd, defaults, files, servers, stateDir, tools, watch = true, ...rest } = options
     const program = { agents, defaults, servers, tools }
-    const { first, next, problems, reapply, reload, ...where } = yield* ConfigFiles.following(
+    const { applyNext, initial, initialErrors, reapply, reload, ...where } = yield* ConfigFiles.watching(
       { cwd, files, stateDir, program },
       watch
     )
     const roots = cwd === undefined ? undefined : [cwd]
-    const context = yield* Layer.build(build({ roots, ...rest, ...first.desired, stateDir: where.stateDir }))
+    const context = yield* Layer.build(build({ roots, ...rest, ...initial, stateDir: where.stateDir }))
     const supervisor = Context.get(context, McpSupervisor)
     // `reconcile` publishes what is wrong with an update itself
-    const apply = (desired: Desired) => Effect.ignore(supervisor.reconcile(desired))
-    for (const rejected of problems) yield* apply({ rejected })
-    yield* next(apply).pipe(
+    const apply = (update: ConfigUpdate) => Effect.either(supervisor.reconcile(update))
+    for (const error of initialErrors) yield* apply(Either.left(error))
+    yield* applyNext(apply).pipe(
       // a fault loses one change, not those after it; only its place is logged, because its text can contain secrets
       Effect.catchAllDefect((defect) =>
         Effect.annotateLogs(Effect.logError("mcp.config.fault"), "where", faultPlace(Cause.die(defect)))
@@ -58,13 +58,8 @@ export const configuredSupervisor = <R>(
     )
     return {
       context: Context.add(context, McpSupervisor, readingFilesBeforeRestart(supervisor, reload(apply))),
-      reload: Effect.suspend(() => {
-        const outcomes: Array<Either.Either<Plan, InvalidConfig>> = []
-        const applied = (desired: Desired) =>
-          Effect.map(Effect.either(supervisor.reconcile(desired)), (outcome) => void outcomes.push(outcome))
-        // a rejected update has priority over one that was applied in the same reload
-        return Effect.flatMap(reapply(applied), () => outcomes.find(Either.isLeft) ?? outcomes.at(-1)!)
-      })
+      // a rejected update has priority over one that was applied in the same reload
+      reload: Effect.flatMap(reapply(apply), (outcomes) => outcomes.find(Either.isLeft) ?? outcomes.at(-1)!)
     }
   })
 

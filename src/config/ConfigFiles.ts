@@ -4,9 +4,10 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
-import type { Desired } from "../domain/server/Desired.js"
+import type { ConfigUpdate, Desired } from "../domain/server/Desired.js"
 import type { Diagnostic } from "../domain/Diagnostic.js"
 import type { EditRefused, InvalidConfig, ServerExists, ServerNotFound } from "../domain/Errors.js"
 import type { Plan } from "../domain/server/Plan.js"
@@ -14,7 +15,7 @@ import type * as ServerConfig from "../domain/server/ServerConfig.js"
 import type { Client } from "./import/knownClients.js"
 import * as EditConfig from "./edit/editConfig.js"
 import * as Explain from "./explain/explain.js"
-import * as Follow from "./watch/follow.js"
+import * as ConfigWatch from "./watch/ConfigWatch.js"
 import { type ConfigHost, surroundings } from "./ConfigHost.js"
 import type { LayerKind } from "./layers/ConfigLayer.js"
 import * as ImportFrom from "./import/importFrom.js"
@@ -97,7 +98,7 @@ export const load = (options: Options = {}): Effect.Effect<Loaded, InvalidConfig
       untrusted: [...content.servers.keys()].filter((name) => !isTrusted(name))
     })),
     diagnostics: found.diagnostics,
-    problems: found.broken.size === 0 ? [] : [LoadLayers.rejection(found.broken.values())],
+    problems: found.issuesByFile.size === 0 ? [] : [LoadLayers.invalidConfig(found.issuesByFile)],
     workspace: {
       directory: found.workspace.directory,
       isTrusted: found.workspace.isTrusted,
@@ -106,13 +107,9 @@ export const load = (options: Options = {}): Effect.Effect<Loaded, InvalidConfig
     }
   }))
 
-const snapshot = (options: Options): Effect.Effect<LoadLayers.Snapshot, InvalidConfig> =>
+const snapshot = (options: Options): Effect.Effect<LoadLayers.ValidSnapshot, InvalidConfig> =>
   Effect.suspend(() => LoadLayers.load(surroundings(options), options.program ?? {})).pipe(
-    Effect.flatMap((found) => {
-      const fatal = Array.from(found.broken).filter(([name]) => !LoadLayers.isForeign(found, name))
-      if (fatal.length > 0) return Effect.fail(LoadLayers.rejection(fatal.map(([, issues]) => issues)))
-      return found.desired.rejected === undefined ? Effect.succeed(found) : Effect.fail(found.desired.rejected)
-    })
+    Effect.flatMap((found) => Either.map(LoadLayers.requireValid(found), (desired) => ({ ...found, desired })))
   )
 
 /**
@@ -167,35 +164,32 @@ export const plan = (
 ): Effect.Effect<Plan, InvalidConfig> => Effect.flatMap(load(options), ({ desired }) => supervisor.plan(desired))
 
 /**
- * Emits the current configuration, then each change, for `reconcile`. If the files become invalid, the emitted value has the
- * error in `rejected`, and the previous configuration stays in effect.
+ * Emits the current configuration, then the result of each change, for `reconcile`. If the files become invalid, that is the
+ * error, and the previous configuration stays in effect.
  *
  * @since 0.1.0
  * @category watching
  */
-export const watch = (options: Options = {}): Stream.Stream<Desired, InvalidConfig> =>
+export const watch = (options: Options = {}): Stream.Stream<ConfigUpdate, InvalidConfig> =>
   Stream.unwrapScoped(
     Effect.gen(function* () {
-      const { first, next } = yield* following(options, true)
-      const changes = yield* Queue.unbounded<Desired>()
-      const offer = (desired: Desired) => Effect.asVoid(changes.offer(desired))
-      yield* Effect.forkScoped(Effect.forever(next(offer)))
-      return Stream.concat(Stream.make(first.desired), Stream.fromQueue(changes))
+      const { applyNext, initial } = yield* watching(options, true)
+      const updates = yield* Queue.unbounded<ConfigUpdate>()
+      yield* Effect.forkScoped(Effect.forever(applyNext((update) => updates.offer(update))))
+      return Stream.concat(Stream.make(Either.right(initial)), Stream.fromQueue(updates))
     })
   )
 
 /**
- * Watches the files: gives the current configuration, and a function that waits for the next change.
+ * Reads the files, and applies their changes until the scope is closed.
  *
  * @internal
  */
-export const following = (options: Options, watch: boolean) =>
+export const watching = (options: Options, watch: boolean) =>
   Effect.suspend(() => {
-    const around = surroundings(options)
-    return Effect.map(Follow.follow({ surroundings: around, program: options.program ?? {}, watch }), (following) => ({
-      ...following,
-      stateDir: around.stateDir
-    }))
+    const host = surroundings(options)
+    const made = ConfigWatch.make({ surroundings: host, program: options.program ?? {}, watch })
+    return Effect.map(made, (watch) => ({ ...watch, stateDir: host.stateDir }))
   })
 
 /**

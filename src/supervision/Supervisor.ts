@@ -23,7 +23,7 @@ import type { SupervisorContext } from "./SupervisorContext.js"
 import type * as Inbox from "./actor/Inbox.js"
 import * as ServerLogins from "./servers/serverLogins.js"
 import { McpSupervisor, type Options, type Shape } from "./model.js"
-import * as Reconciler from "./servers/Reconciler.js"
+import * as DecodeConfig from "./servers/decodeConfig.js"
 import * as ServerRegistry from "./servers/ServerRegistry.js"
 import { settledStatus } from "./servers/settledStatus.js"
 import type { ServerActor } from "./actor/ServerActor.js"
@@ -48,7 +48,7 @@ const make = <R>(
   options: Options<R>
 ): Effect.Effect<Context.Context<McpSupervisor | McpAuth>, Errors.InvalidConfig, Connector | R | Scope.Scope> =>
   Effect.gen(function* () {
-    const first = yield* Reconciler.resolveInSteps(options)
+    const first = yield* DecodeConfig.decode(options)
     const connector = yield* Connector
     const store = yield* CatalogStore
     const services = yield* Effect.context<R>()

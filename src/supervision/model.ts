@@ -7,7 +7,7 @@ import type * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import type * as Stream from "effect/Stream"
 import type { Catalog } from "../domain/catalog/Catalog.js"
-import type { Desired } from "../domain/server/Desired.js"
+import type { ConfigUpdate, Desired } from "../domain/server/Desired.js"
 import type * as Errors from "../domain/Errors.js"
 import type { Plan } from "../domain/server/Plan.js"
 import type * as Protocol from "../domain/catalog/Protocol.js"
@@ -16,14 +16,13 @@ import type { ServerEvent } from "../domain/server/ServerEvent.js"
 import type { ServerSnapshot } from "../domain/server/ServerSnapshot.js"
 import type { ServerStatus } from "../domain/server/ServerStatus.js"
 
-export type { Desired } from "../domain/server/Desired.js"
+export type { ConfigUpdate, Desired } from "../domain/server/Desired.js"
 
 /**
  * @since 0.1.0
  * @category models
  */
-export interface Options<R = never>
-  extends Omit<Desired, "permission" | "untrusted" | "unreadable" | "diagnostics" | "rejected"> {
+export interface Options<R = never> extends Omit<Desired, "permission" | "untrusted" | "unreadable" | "diagnostics"> {
   /**
    * The directory for data stored between two runs. Only `layerNode` uses it. Defaults to the data directory of the
    * platform.
@@ -182,9 +181,10 @@ export interface Shape {
   readonly plan: (desired: Desired) => Effect.Effect<Plan, Errors.InvalidConfig>
   /**
    * Applies a new config. Only servers whose config changed are affected. Servers added at run time stay, unless the
-   * config contains a server of the same name. A server that a command disabled stays disabled.
+   * config contains a server of the same name. A server that a command disabled stays disabled. An invalid config, or the
+   * error of an update, changes nothing and is published as `ConfigRejected`.
    */
-  readonly reconcile: (desired: Desired) => Effect.Effect<Plan, Errors.InvalidConfig>
+  readonly reconcile: (desired: Desired | ConfigUpdate) => Effect.Effect<Plan, Errors.InvalidConfig>
   /**
    * Waits until each of the servers (default: all) has settled, or the timeout (default: none) has passed. Each server
    * is awaited once: a server that failed and is connecting again is returned with its failure.

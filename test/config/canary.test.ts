@@ -5,7 +5,7 @@ import { Effect, Either } from "effect"
 import { stringify } from "smol-toml"
 import { local, remote } from "../../scripts/configurationPage.js"
 import { ConfigFiles } from "../../src/index.js"
-import { resolve } from "../../src/supervision/servers/Reconciler.js"
+import * as DecodeConfig from "../../src/supervision/servers/decodeConfig.js"
 import type { Machine } from "./support.js"
 import { onMachine } from "./support.js"
 
@@ -106,7 +106,7 @@ const shownOf = (options: ConfigFiles.Options) =>
     if (Either.isLeft(loaded)) return [loaded.left, loaded.left.message, explained]
     const { desired, ...rest } = loaded.right
     const { agents: _, defaults: __, permission: ___, servers: ____, tools: _____, ...open } = desired
-    const wanted = resolve(desired)
+    const wanted = yield* Effect.either(DecodeConfig.decode(desired))
     const definitions = Either.isLeft(wanted)
       ? [wanted.left, wanted.left.message]
       : [...wanted.right.definitions.values()].map(({ diagnostics, settings }) => [diagnostics, settings])

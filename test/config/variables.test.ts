@@ -3,7 +3,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Either, Option } from "effect"
 import * as Lifecycle from "../../src/domain/server/Lifecycle.js"
 import { ConfigFiles, ServerConfig } from "../../src/index.js"
-import { resolve } from "../../src/supervision/servers/Reconciler.js"
+import * as DecodeConfig from "../../src/supervision/servers/decodeConfig.js"
 import { loadFile, onMachine } from "./support.js"
 
 const json = (value: unknown) => JSON.stringify(value)
@@ -74,7 +74,7 @@ describe("pain 46: variables", () => {
       const mcp = { off: { ...entry, enabled: false }, disabled: { ...entry, disabled: true }, on: entry }
       machine.write(machine.globalFile(), json({ mcp }))
       const { desired } = yield* ConfigFiles.load(machine.host)
-      const { definitions } = Either.getOrThrow(resolve(desired))
+      const { definitions } = yield* DecodeConfig.decode(desired)
       const statuses = [...definitions.values()].map(({ name, settings }) => {
         return [name, Lifecycle.status(Lifecycle.start(settings, 0).state).status]
       })

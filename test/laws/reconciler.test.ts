@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Either, FastCheck as fc } from "effect"
+import { Effect, Either, FastCheck as fc } from "effect"
 import type { Definition } from "../../src/supervision/servers/Definition.js"
+import * as DecodeConfig from "../../src/supervision/servers/decodeConfig.js"
 import * as Reconciler from "../../src/supervision/servers/Reconciler.js"
 import type { Desired } from "../../src/supervision/model.js"
 import { runs } from "./runs.js"
@@ -24,12 +25,14 @@ const desired: fc.Arbitrary<Desired> = fc.record({
   untrusted: fc.subarray(["a", "b"])
 })
 
-const resolve = (desired: Desired) => Either.getOrThrow(Reconciler.resolve(desired))
+const resolve = (desired: Desired) => Effect.runSync(DecodeConfig.decode(desired))
 
 const running: fc.Arbitrary<ReadonlyMap<string, Definition>> = fc
   .tuple(desired, fc.array(fc.tuple(fc.constantFrom(...possible), good), { maxLength: 3 }))
   .map(([desired, added]) => {
-    const dynamic = added.map(([name, input]) => [name, Either.getOrThrow(Reconciler.define(name, input, {}))] as const)
+    const dynamic = added.map(
+      ([name, input]) => [name, Either.getOrThrow(DecodeConfig.define(name, input, {}))] as const
+    )
     return new Map([...dynamic, ...resolve(desired).definitions])
   })
 

@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Either } from "effect"
+import { Effect, Either } from "effect"
 import { InvalidConfig } from "../../src/domain/Errors.js"
+import * as DecodeConfig from "../../src/supervision/servers/decodeConfig.js"
 import * as Reconciler from "../../src/supervision/servers/Reconciler.js"
 import type { Desired } from "../../src/supervision/model.js"
 
-const resolve = (desired: Desired) => Either.getOrThrow(Reconciler.resolve(desired))
+const resolve = (desired: Desired) => Effect.runSync(DecodeConfig.decode(desired))
 const running = (desired: Desired) => resolve(desired).definitions
 const local = { command: "a" }
 const remote = { url: "https://example.com" }
-const dynamic = (name: string, input: unknown) => [name, Either.getOrThrow(Reconciler.define(name, input, {}))] as const
+const dynamic = (name: string, input: unknown) =>
+  [name, Either.getOrThrow(DecodeConfig.define(name, input, {}))] as const
 
 describe("resolving", () => {
   it("returns a definition for each server, in order, with defaults and warnings", () => {
@@ -37,7 +39,7 @@ describe("resolving", () => {
         ["other", {}]
       ]
     )
-    assert.strictEqual(Either.getOrThrow(Reconciler.define("c", local, defaults)).config?.timeout.call, 5)
+    assert.strictEqual(Either.getOrThrow(DecodeConfig.define("c", local, defaults)).config?.timeout.call, 5)
   })
 
   it("returns an invalid entry as a failed server, and keeps the others", () => {
@@ -84,7 +86,7 @@ describe("resolving", () => {
     ["an agent's tools that are no booleans", { agents: { x: { tools: { y: 1 } } } }, ["agents", "x", "tools", "y"]],
     ["untrusted names that are no list", { untrusted: "a" }, ["untrusted"]]
   ])("rejects %s as a whole", (_, desired, path) => {
-    const error = Either.getOrThrow(Either.flip(Reconciler.resolve(desired as Desired)))
+    const error = Effect.runSync(Effect.flip(DecodeConfig.decode(desired as Desired)))
     assert.isUndefined(error.server)
     assert.deepStrictEqual(error.issues[0]!.path, path)
   })
@@ -95,7 +97,7 @@ describe("resolving", () => {
         throw new Error("canary")
       }
     }
-    const error = Either.getOrThrow(Either.flip(Reconciler.resolve({ servers })))
+    const error = Effect.runSync(Effect.flip(DecodeConfig.decode({ servers })))
     assert.notInclude(JSON.stringify(error), "canary")
   })
 })
@@ -103,7 +105,7 @@ describe("resolving", () => {
 describe("adding a server while running", () => {
   it("fails for an invalid entry and for one that only switches", () => {
     for (const input of [{ command: 1 }, { enabled: false }, 1]) {
-      const error = Either.getOrThrow(Either.flip(Reconciler.define("a", input, {})))
+      const error = Either.getOrThrow(Either.flip(DecodeConfig.define("a", input, {})))
       assert.strictEqual(error.server, "a")
     }
     assert.strictEqual(dynamic("a", local)[1].origin, "dynamic")

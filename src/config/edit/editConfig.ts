@@ -190,7 +190,7 @@ const declaring = (
     return Effect.succeed(layer && asTarget(snapshot.reads.find((read) => read.layer.name === layer.name)!.layer))
   }
   // the server may be declared in a file that cannot be read
-  const [broken] = snapshot.broken
+  const [broken] = snapshot.issuesByFile
   if (broken !== undefined) {
     const [file, issues] = broken
     return Effect.fail(new EditRefused({ file, reason: "it cannot be read: correct it first", issues }))

@@ -5,7 +5,7 @@ import type { InvalidConfig } from "../../domain/Errors.js"
 import type { Issue } from "../../domain/Issue.js"
 import type { Server } from "../layers/combineLayers.js"
 import { type LayerKind, place, showable } from "../layers/ConfigLayer.js"
-import type { Snapshot } from "../layers/loadLayers.js"
+import type { ValidSnapshot } from "../layers/loadLayers.js"
 import { redactEntry, showSetting } from "./redactEntry.js"
 import { isSwitchedOff } from "../layers/resolveEntries.js"
 import * as Tree from "../document/Tree.js"
@@ -49,7 +49,7 @@ export interface Explanation {
   readonly settings: ReadonlyArray<ExplainedValue>
 }
 
-export const explain = ({ combined, desired }: Snapshot): Explanation => ({
+export const explain = ({ combined, desired }: ValidSnapshot): Explanation => ({
   servers: combined.servers
     .filter(({ name }) => isOwn(desired.servers, name) || isOwn(desired.unreadable, name))
     .map((server) => {

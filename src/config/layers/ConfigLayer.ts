@@ -59,7 +59,7 @@ export const needsTrust = ({ kind }: Pick<ConfigLayer, "kind">): boolean =>
   kind === "project" || kind === "projectDirectory"
 
 /** Whether the layer is shared: its content comes from the project or the organisation, not from the user. */
-export const isForeign = (layer: ConfigLayer): boolean => needsTrust(layer) || layer.kind === "organisation"
+export const isShared = (layer: ConfigLayer): boolean => needsTrust(layer) || layer.kind === "organisation"
 
 export const place = (origin: Origin): Place => {
   const { text } = origin.layer

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { defined } from "../../domain/internal/defined.js"
-import type { Desired } from "../../domain/server/Desired.js"
+import type { ConfigUpdate, Desired } from "../../domain/server/Desired.js"
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import { InvalidConfig } from "../../domain/Errors.js"
 import type { Issue } from "../../domain/Issue.js"
@@ -50,36 +50,44 @@ export interface Read {
 }
 
 export interface Snapshot {
-  readonly desired: Desired
+  /** Fails if the settings for all servers are invalid. */
+  readonly desired: ConfigUpdate
   readonly diagnostics: ReadonlyArray<Diagnostic>
   readonly reads: ReadonlyArray<Read>
   readonly judged: ReadonlyArray<Judged>
   readonly combined: Combined
   readonly workspace: Workspace.Workspace
   /** The issues of invalid files, by name. */
-  readonly broken: ReadonlyMap<string, ReadonlyArray<Issue>>
-  /** The paths whose change may change the configuration: existing files, and files that may be created. */
-  readonly watched: ReadonlyArray<string>
-  /** The text at each of these paths. Equal texts mean an equal configuration. */
-  readonly seen: ReadonlyMap<string, string>
+  readonly issuesByFile: IssuesByFile
+  /**
+   * The text at each path whose change may change the configuration: of existing files, and of files that may be created. Equal
+   * texts mean an equal configuration.
+   */
+  readonly texts: ReadonlyMap<string, string>
 }
 
+/** A snapshot in which the settings and the files of the user are valid. */
+export interface ValidSnapshot extends Omit<Snapshot, "desired"> {
+  readonly desired: Desired
+}
+
+export type IssuesByFile = ReadonlyMap<string, ReadonlyArray<Issue>>
+
 /** The last valid content of shared files, by name. */
-export type Remembered = ReadonlyMap<string, LayerContent.LayerContent>
+export type LastValid = ReadonlyMap<string, LayerContent.LayerContent>
 
 export const load = (
   surroundings: Surroundings,
   program: Program,
   /** Stands in for shared files that are invalid now. Defaults to nothing. */
-  remembered: Remembered = new Map()
+  lastValid: LastValid = new Map()
 ): Effect.Effect<Snapshot> =>
   Effect.gen(function* () {
     const project = yield* projectDirectories(surroundings)
-    const files = candidates(surroundings, project)
     const directory = yield* ConfigFile.realPath(project[0] ?? surroundings.cwd)
-    const [texts, organisation, trustText, home] = yield* Effect.all(
+    const [files, organisation, trustText, home] = yield* Effect.all(
       [
-        readCandidates(files, directory),
+        readCandidates(candidates(surroundings, project), directory),
         Organisation.known(surroundings),
         TrustStore.text(surroundings.stateDir),
         ConfigFile.realPath(surroundings.home)
@@ -92,11 +100,11 @@ export const load = (
     const reads = inOrder([
       ...programLayer(program, surroundings),
       ...organisationLayer(surroundings, organisation.document),
-      ...texts.flatMap(({ read }) => Option.toArray(read)),
+      ...files.flatMap(({ read }) => Option.toArray(read)),
       ...inlineLayer(surroundings, Workspace.userDirectory(workspace))
     ])
     const known = yield* Effect.forEach(reads, (read) => {
-      const content = Option.getOrElse(Either.getRight(read.content), () => rememberedOf(read, remembered))
+      const content = Option.getOrElse(Either.getRight(read.content), () => lastValidOf(read, lastValid))
       if (content === undefined) return Effect.succeed([])
       // the directories of other servers do not matter: these are not approved anyway
       const names = ConfigLayer.needsTrust(read.layer) ? trust.names(read.realPath) : []
@@ -114,15 +122,15 @@ export const load = (
       (layer) => valuesOf(layer, surroundings, contents, workspace),
       { ...surroundings, workingDirectory: (layer) => Workspace.workingDirectory(layer, workspace) }
     )
-    const remarks = [...texts.flatMap(({ remarks }) => remarks), ...organisation.remarks]
+    const remarks = [...files.flatMap(({ remarks }) => remarks), ...organisation.remarks]
     const general = [...combined.diagnostics.filter(({ subject }) => subject === undefined), ...remarks]
-    const desired = { ...resolved.desired, diagnostics: limitDiagnostics(general) }
+    const desired = Either.map(resolved.desired, (servers) => ({ ...servers, diagnostics: limitDiagnostics(general) }))
     const diagnostics = limitDiagnostics([...resolved.diagnostics, ...remarks])
-    const broken = new Map(
+    const issuesByFile = new Map(
       reads.flatMap(({ content, layer }) => (Either.isLeft(content) ? [[layer.name, content.left] as const] : []))
     )
-    const seen = new Map([
-      ...texts.map(({ path, said }) => [path, said] as const),
+    const texts = new Map([
+      ...files.map(({ path, said }) => [path, said] as const),
       ...Array.from(contents, ([path, found]) => [path, said(found)] as const),
       ...readable.flatMap(({ directories }) =>
         Array.from(directories.values(), ({ path, real }) => [path, `@${real}`] as const)
@@ -130,7 +138,7 @@ export const load = (
       [TrustStore.fileIn(surroundings.stateDir), said(trustText)],
       [Organisation.fileIn(surroundings.stateDir), saidBy(organisation)]
     ])
-    return { desired, diagnostics, reads, judged, combined, workspace, broken, watched: [...seen.keys()], seen }
+    return { desired, diagnostics, reads, judged, combined, workspace, issuesByFile, texts }
   })
 
 const saidBy = ({ document, remarks }: Organisation.Known): string =>
@@ -192,8 +200,8 @@ const linkOutside = (file: string, realPath: string): Diagnostic => ({
 })
 
 /** The last valid content under this name, unless the name now leads to another directory. */
-const rememberedOf = ({ layer }: Read, remembered: Remembered): LayerContent.LayerContent | undefined => {
-  const content = remembered.get(layer.name)
+const lastValidOf = ({ layer }: Read, lastValid: LastValid): LayerContent.LayerContent | undefined => {
+  const content = lastValid.get(layer.name)
   return content?.layer.directory === layer.directory && content.layer.runsIn === layer.runsIn ? content : undefined
 }
 
@@ -276,7 +284,7 @@ const readReferences = (
 }
 
 /** Local servers of the user's layers that are enabled and set no `cwd`. */
-export const inUserDirectory = ({ combined }: Snapshot): ReadonlyArray<string> =>
+export const inUserDirectory = ({ combined }: Pick<Snapshot, "combined">): ReadonlyArray<string> =>
   combined.servers.flatMap(({ entry: { tree }, name, untrusted }) => {
     const command = Tree.isBranch(tree) && !tree.fields.has("cwd") ? tree.fields.get("command") : undefined
     return untrusted || isSwitchedOff(tree) || command === undefined || command.origin.layer.runsIn !== undefined
@@ -285,18 +293,29 @@ export const inUserDirectory = ({ combined }: Snapshot): ReadonlyArray<string> =
   })
 
 /** One error for all invalid files. */
-export const rejection = (broken: Iterable<ReadonlyArray<Issue>>): InvalidConfig =>
-  new InvalidConfig({ issues: Array.from(broken).flat() })
+export const invalidConfig = (issuesByFile: IssuesByFile): InvalidConfig =>
+  new InvalidConfig({ issues: Array.from(issuesByFile.values()).flat() })
+
+/**
+ * The issues of invalid files: of the user's own ones, or of shared ones. A shared file that is invalid must not prevent a start,
+ * unless it is also named explicitly.
+ */
+export const issuesOf = ({ issuesByFile, reads }: Snapshot, owner: "own" | "shared"): IssuesByFile => {
+  const own = new Set(reads.flatMap(({ layer }) => (ConfigLayer.isShared(layer) ? [] : [layer.name])))
+  return new Map(Array.from(issuesByFile).filter(([file]) => own.has(file) === (owner === "own")))
+}
+
+/** The desired servers, or the error of the user's own files or settings. Invalid shared files are ignored. */
+export const requireValid = (snapshot: Snapshot): ConfigUpdate => {
+  const own = issuesOf(snapshot, "own")
+  return own.size > 0 ? Either.left(invalidConfig(own)) : snapshot.desired
+}
 
 /** Adds the valid shared files of a reading to those of earlier readings. */
-export const remember = (before: Remembered, { reads }: Snapshot): Remembered =>
+export const rememberValid = (before: LastValid, { reads }: Snapshot): LastValid =>
   new Map(
     reads.flatMap(({ content, layer }) => {
-      const good = Option.getOrElse(Either.getRight(content), () => before.get(layer.name))
-      return ConfigLayer.isForeign(layer) && good !== undefined ? [[layer.name, good] as const] : []
+      const valid = Option.getOrElse(Either.getRight(content), () => before.get(layer.name))
+      return ConfigLayer.isShared(layer) && valid !== undefined ? [[layer.name, valid] as const] : []
     })
   )
-
-/** Whether a file is shared and not named explicitly. If it is invalid, it must not prevent a start. */
-export const isForeign = ({ reads }: Snapshot, name: string): boolean =>
-  reads.every(({ layer }) => layer.name !== name || ConfigLayer.isForeign(layer))

@@ -23,7 +23,8 @@ import * as Tree from "../document/Tree.js"
 export type ValuesOf = (layer: ConfigLayer) => Values
 
 export interface Resolved {
-  readonly desired: Desired
+  /** Fails if the settings for all servers are invalid. */
+  readonly desired: Either.Either<Desired, InvalidConfig>
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
 
@@ -42,9 +43,10 @@ export const resolve = (
   }
   const timeout = read("mcp_timeout") as ServerConfig.Defaults["timeout"]
   const merged = { ...defaults, ...defined({ timeout }) } as ServerConfig.Defaults
-  const rejected = [...(settings?.issues ?? []), ...timeoutIssues(combined, timeout)]
-  if (rejected.length > 0) {
-    return { desired: { rejected: new InvalidConfig({ issues: rejected }) }, diagnostics: combined.diagnostics }
+  const settingsIssues = [...(settings?.issues ?? []), ...timeoutIssues(combined, timeout)]
+  if (settingsIssues.length > 0) {
+    const desired = Either.left(new InvalidConfig({ issues: settingsIssues }))
+    return { desired, diagnostics: combined.diagnostics }
   }
 
   const diagnostics: Array<Diagnostic> = [...combined.diagnostics]
@@ -79,7 +81,7 @@ export const resolve = (
     untrusted,
     unreadable: Object.fromEntries(unreadable)
   }
-  return { desired, diagnostics }
+  return { desired: Either.right(desired), diagnostics }
 }
 
 /** Replaces an entry that is not approved: no part of the entry reaches the supervisor. */

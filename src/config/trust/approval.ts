@@ -90,7 +90,7 @@ export interface Reviewed {
 export const review = (surroundings: Surroundings, file: string | undefined): Effect.Effect<Reviewed, EditRefused> =>
   Effect.gen(function* () {
     const { stateDir } = surroundings
-    const { broken, reads, workspace } = yield* load(surroundings, {})
+    const { issuesByFile, reads, workspace } = yield* load(surroundings, {})
     const trust = yield* TrustStore.read(stateDir, yield* TrustStore.text(stateDir))
     const asked = reads.filter(
       ({ layer }) => ConfigLayer.needsTrust(layer) && (file === undefined || layer.name === file)
@@ -98,7 +98,7 @@ export const review = (surroundings: Surroundings, file: string | undefined): Ef
     // an approval must cover the whole project, not only the files that can be read
     const unreadable = asked.find(({ content }) => Either.isLeft(content))?.layer.name
     if (unreadable !== undefined) {
-      const issues = broken.get(unreadable) ?? []
+      const issues = issuesByFile.get(unreadable) ?? []
       return yield* new EditRefused({ file: unreadable, reason: "it cannot be read", issues })
     }
     if (file !== undefined && asked.length === 0) {

@@ -1,6 +1,7 @@
 /**
  * The servers and settings that a config asks for.
  */
+import type * as Either from "effect/Either"
 import type { Diagnostic } from "../Diagnostic.js"
 import type { InvalidConfig } from "../Errors/commandErrors.js"
 import type * as ServerConfig from "./ServerConfig.js"
@@ -33,6 +34,12 @@ export interface Desired {
   readonly unreadable?: Readonly<Record<string, InvalidConfig>> | undefined
   /** Warnings that concern no single server. */
   readonly diagnostics?: ReadonlyArray<Diagnostic> | undefined
-  /** Why the config is invalid: nothing is applied, the running servers stay, and `ConfigRejected` is published. */
-  readonly rejected?: InvalidConfig | undefined
 }
+
+/**
+ * The result of reading the config again: what it asks for, or why it is invalid. An invalid config changes nothing.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ConfigUpdate = Either.Either<Desired, InvalidConfig>

@@ -12,7 +12,8 @@ import { type Definition, isInactive } from "./Definition.js"
 import type { SupervisorContext } from "../SupervisorContext.js"
 import type { Message } from "../actor/Inbox.js"
 import { cachedListingsOf, load } from "../catalog/cachedListings.js"
-import type { Desired, Shape } from "../model.js"
+import type { ConfigUpdate, Desired, Shape } from "../model.js"
+import * as DecodeConfig from "./decodeConfig.js"
 import * as Reconciler from "./Reconciler.js"
 import type { Member, ServerRegistry } from "./ServerRegistry.js"
 
@@ -25,19 +26,19 @@ export const make = (
   context: SupervisorContext,
   registry: ServerRegistry,
   actors: Actors,
-  first: Reconciler.Wanted
+  first: DecodeConfig.DecodedConfig
 ): Effect.Effect<Configuration> =>
   Effect.map(Effect.makeSemaphore(1), (applying) => {
     const { events } = context
-    let wanted = first
-    let told: Reconciler.Wanted["diagnostics"] = []
+    let current = first
+    let published: DecodeConfig.DecodedConfig["diagnostics"] = []
 
     /** Publishes new diagnostics that concern no single server. */
-    const tell = () => {
-      const known = new Set(told.map(({ message }) => message))
-      told = wanted.diagnostics
-      for (const diagnostic of told)
-        if (!known.has(diagnostic.message)) events.publish({ type: "Diagnostic", diagnostic })
+    const publishDiagnostics = () => {
+      const before = new Set(published.map(({ message }) => message))
+      published = current.diagnostics
+      for (const diagnostic of published)
+        if (!before.has(diagnostic.message)) events.publish({ type: "Diagnostic", diagnostic })
     }
 
     const running = registry.definitions
@@ -48,7 +49,7 @@ export const make = (
         const fresh = new Map(added.map((member) => [member.name, member]))
         registry.set(
           [...names].flatMap((name) => fresh.get(name) ?? registry.get(name) ?? registry.inactive(name) ?? []),
-          wanted
+          current
         )
         // In single steps, between which the scheduler may yield to the event loop: a started actor runs until its
         // first wait.
@@ -71,7 +72,7 @@ export const make = (
     // --- as a whole -------------------------------------------------------------------------------------------------
 
     /** The public tool names that appear and vanish, as far as the listings are known. */
-    const toolsOf = (changes: Reconciler.Changes, next: Reconciler.Wanted) =>
+    const toolsOf = (changes: Reconciler.Changes, next: DecodeConfig.DecodedConfig) =>
       Effect.gen(function* () {
         const after = Reconciler.apply(running(), changes)
         const others = new Set(changes.change.filter(isOther).map(({ definition }) => definition.name))
@@ -120,10 +121,10 @@ export const make = (
       definitionOf: (each: A) => Definition,
       f: (each: A) => Effect.Effect<void>
     ) => {
-      const [told, quiet] = Arr.partition(all, (each) => staysInactive(definitionOf(each)))
+      const [active, inactive] = Arr.partition(all, (each) => staysInactive(definitionOf(each)))
       return Effect.zipRight(
-        Effect.forEach(quiet, (each) => f(each), { discard: true }),
-        Effect.forEach(told, (each) => f(each), { concurrency: "unbounded", discard: true })
+        Effect.forEach(inactive, (each) => f(each), { discard: true }),
+        Effect.forEach(active, (each) => f(each), { concurrency: "unbounded", discard: true })
       )
     }
 
@@ -143,14 +144,14 @@ export const make = (
 
     const plan = (desired: Desired): Effect.Effect<Plan, InvalidConfig> =>
       Effect.gen(function* () {
-        const next = yield* Reconciler.resolveInSteps(desired)
+        const next = yield* DecodeConfig.decode(desired)
         const changes = Reconciler.compare(running(), next)
         return Reconciler.toPlan(changes, yield* toolsOf(changes, next))
       })
 
-    const reconcile = (desired: Desired): Effect.Effect<Plan, InvalidConfig> =>
+    const reconcile = (desired: Desired | ConfigUpdate): Effect.Effect<Plan, InvalidConfig> =>
       Effect.gen(function* () {
-        const next = yield* Effect.tapError(Reconciler.resolveInSteps(desired), (error) =>
+        const next = yield* Effect.tapError(DecodeConfig.decode(desired), (error) =>
           Effect.sync(() => events.publish({ type: "ConfigRejected", errors: [error] }))
         )
         const changes = Reconciler.compare(running(), next)
@@ -158,7 +159,7 @@ export const make = (
         const order = [...Reconciler.apply(running(), changes).keys()]
         const added = yield* createAll(changes.start)
         const kept = yield* keptOfAll(changes.change.map(({ definition }) => definition))
-        wanted = next
+        current = next
         const isUsed = (name: string) => registry.get(name) !== undefined
         const leaving = changes.stop.filter(isUsed)
         leaving.forEach(actors.retire)
@@ -172,7 +173,7 @@ export const make = (
         // A command may have created an actor in the meantime.
         changes.stop.filter((name) => !leaving.includes(name)).forEach(actors.retire)
         yield* arrange(order, added)
-        tell()
+        publishDiagnostics()
         events.publish({ type: "ConfigApplied", plan })
         return plan
       })
@@ -183,7 +184,7 @@ export const make = (
       Effect.gen(function* () {
         const issues = ServerName.issues(name)
         if (issues.length > 0) return yield* new InvalidConfig({ server: name, issues })
-        const definition = yield* Reconciler.define(name, config, wanted.defaults)
+        const definition = yield* DecodeConfig.define(name, config, current.defaults)
         if (registry.definition(name) !== undefined) return yield* new ServerExists({ server: name })
         const member = yield* actors.create(definition)
         registry.add(member)
@@ -203,7 +204,7 @@ export const make = (
       begin: Effect.gen(function* () {
         const added = yield* createAll([...first.definitions.values()])
         yield* arrange(first.definitions.keys(), added)
-        tell()
+        publishDiagnostics()
       }),
       plan,
       reconcile: (desired) => exclusively(reconcile(desired)),

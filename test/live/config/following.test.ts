@@ -1,32 +1,36 @@
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Either, Fiber } from "effect"
 import { ConfigFiles } from "../../../src/index.js"
-import { follow } from "../../../src/config/watch/follow.js"
+import * as ConfigWatch from "../../../src/config/watch/ConfigWatch.js"
 import { surroundings } from "../../../src/config/ConfigHost.js"
-import type { Desired } from "../../../src/domain/server/Desired.js"
+import type { ConfigUpdate } from "../../../src/domain/server/Desired.js"
 import { type Machine, onMachine } from "../../config/support.js"
+
+/** The names of the servers of an update, which must be valid. */
+const namesOf = (update: ConfigUpdate): ReadonlyArray<string> => Object.keys(Either.getOrThrow(update).servers ?? {})
 
 const json = (mcp: object, more: object = {}) => JSON.stringify({ mcp, ...more })
 
-/** What is applied each time somebody asks for the files to be read again. */
+/** The names of the servers, or the issues, of each update that a reload applies. */
 const reloading = (machine: Machine) =>
   Effect.gen(function* () {
-    const { first, reload } = yield* ConfigFiles.following(machine.host, false)
-    const told = (desired: Desired) =>
-      desired.rejected === undefined
-        ? Object.keys(desired.servers ?? {}).sort()
-        : desired.rejected.issues.map(({ file, found }) => `${file}: ${found}`)
+    const { initial, reload } = yield* ConfigFiles.watching(machine.host, false)
+    const namesOrIssues = (update: ConfigUpdate) =>
+      Either.match(update, {
+        onLeft: ({ issues }) => issues.map(({ file, found }) => `${file}: ${found}`),
+        onRight: ({ servers }) => Object.keys(servers ?? {}).sort()
+      })
     const again = Effect.gen(function* () {
-      const applied: Array<Desired> = []
-      yield* reload((desired) => Effect.sync(() => void applied.push(desired)))
-      return applied.map(told)
+      const applied: Array<ConfigUpdate> = []
+      yield* reload((update) => Effect.sync(() => applied.push(update)))
+      return applied.map(namesOrIssues)
     })
-    return { first: told(first.desired), again }
+    return { first: namesOrIssues(Either.right(initial)), again }
   })
 
-describe("files of others, while they are followed", () => {
-  onMachine("one that breaks is said once, and what it said before goes on beside every edit of one's own", (machine) =>
+describe("a shared file while it is watched", () => {
+  onMachine("is reported once when it becomes invalid, and its last valid content stays in use", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), json({ a: { command: "x" } }))
       const project = machine.write("mcp-supervisor.json", json({ p: { command: "x" } }))
@@ -39,7 +43,7 @@ describe("files of others, while they are followed", () => {
       assert.include(broken[0]?.[0], project)
       machine.write(machine.globalFile(), json({ b: { command: "x" } }))
       assert.deepStrictEqual(yield* again, [["b", "p"]])
-      // it is no secret that it is still broken, in another way
+      // a different error is reported again
       machine.write(project, '{ "mcp": [] }')
       machine.write(machine.globalFile(), json({ c: { command: "x" } }))
       const both = yield* again
@@ -51,7 +55,7 @@ describe("files of others, while they are followed", () => {
     })
   )
 
-  onMachine("a document of the organisation that is no use costs nobody an edit", (machine) =>
+  onMachine("does not block other changes if it is an invalid document of the organisation", (machine) =>
     Effect.gen(function* () {
       const url = (machine.env.MCP_SUPERVISOR_DEFAULTS_URL = "https://example.com/d")
       const keep = (text: string) =>
@@ -69,7 +73,7 @@ describe("files of others, while they are followed", () => {
     })
   )
 
-  onMachine("one that was also named explicitly is one's own", (machine) =>
+  onMachine("counts as the user's own if it is also named explicitly", (machine) =>
     Effect.gen(function* () {
       const project = machine.write("mcp-supervisor.json", "{")
       const error = yield* Effect.flip(ConfigFiles.load({ ...machine.host, files: [project] }))
@@ -79,22 +83,22 @@ describe("files of others, while they are followed", () => {
   )
 })
 
-describe("what was read", () => {
-  onMachine("is applied in that order, one after the other, whoever asked for it", (machine) =>
+describe("a reading of the files", () => {
+  onMachine("is applied in order, one at a time, whether it was watched or requested", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), json({ s0: { command: "x" } }))
-      const { next, reload } = yield* ConfigFiles.following(machine.host, true)
+      const { applyNext, reload } = yield* ConfigFiles.watching(machine.host, true)
       const applied: Array<string> = []
       let running = 0
-      const apply = ({ servers }: Desired) =>
+      const apply = (update: ConfigUpdate) =>
         Effect.gen(function* () {
           running += 1
           assert.strictEqual(running, 1)
-          applied.push(...Object.keys(servers ?? {}))
+          applied.push(...namesOf(update))
           yield* Effect.sleep(30)
           running -= 1
         })
-      yield* Effect.forkScoped(Effect.forever(next(apply)))
+      yield* Effect.forkScoped(Effect.forever(applyNext(apply)))
       const asked: Array<Fiber.RuntimeFiber<void>> = []
       for (let index = 1; index <= 10; index += 1) {
         machine.write(machine.globalFile(), json({ [`s${index}`]: { command: "x" } }))
@@ -111,10 +115,10 @@ describe("what was read", () => {
     })
   )
 
-  onMachine("is looked for from time to time where nothing can be watched", (machine) =>
+  onMachine("is repeated periodically if directories cannot be watched", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), json({ a: { command: "x" } }))
-      const { next } = yield* follow({
+      const { applyNext } = yield* ConfigWatch.make({
         surroundings: surroundings(machine.host),
         program: {},
         watch: true,
@@ -123,8 +127,8 @@ describe("what was read", () => {
         }
       })
       const applied: Array<string> = []
-      const apply = ({ servers }: Desired) => Effect.sync(() => void applied.push(...Object.keys(servers ?? {})))
-      const looking = yield* Effect.fork(next(apply))
+      const apply = (update: ConfigUpdate) => Effect.sync(() => applied.push(...namesOf(update)))
+      const looking = yield* Effect.fork(applyNext(apply))
       machine.write(machine.globalFile(), json({ b: { command: "x" } }))
       yield* Fiber.join(looking).pipe(Effect.timeout("50 seconds"))
       assert.deepStrictEqual(applied, ["b"])
@@ -134,7 +138,7 @@ describe("what was read", () => {
 
 describe("a file that becomes empty", () => {
   for (const ending of ["toml", "json"]) {
-    onMachine(`because its only server was removed stops that server, in ${ending}`, (machine) =>
+    onMachine(`stops the server that was removed as the last one, in ${ending}`, (machine) =>
       Effect.gen(function* () {
         machine.write(machine.globalFile(ending), ending === "json" ? "\n" : "")
         yield* ConfigFiles.add("a", { command: "x" }, machine.host)
@@ -148,17 +152,17 @@ describe("a file that becomes empty", () => {
   }
 
   for (const scope of ["global", "project"] as const) {
-    onMachine(`while it is written anew stops nothing, of the ${scope}`, (machine) =>
+    onMachine(`stops nothing if it is being rewritten, as a ${scope} file`, (machine) =>
       Effect.gen(function* () {
         const file = machine.write(
           scope === "global" ? machine.globalFile() : "mcp-supervisor.json",
           json({ a: { command: "x" } })
         )
         yield* ConfigFiles.trust(machine.host)
-        const { next, reload } = yield* ConfigFiles.following(machine.host, true)
-        const applied: Array<Desired> = []
-        const apply = (desired: Desired) => Effect.sync(() => void applied.push(desired))
-        yield* Effect.forkScoped(Effect.forever(next(apply)))
+        const { applyNext, reload } = yield* ConfigFiles.watching(machine.host, true)
+        const applied: Array<ConfigUpdate> = []
+        const apply = (update: ConfigUpdate) => Effect.sync(() => applied.push(update))
+        yield* Effect.forkScoped(Effect.forever(applyNext(apply)))
         for (const how of ["watched", "asked"]) {
           machine.write(file, how === "watched" ? "" : "\n")
           const asked = yield* Effect.fork(how === "asked" ? reload(apply) : Effect.void)
@@ -170,21 +174,18 @@ describe("a file that becomes empty", () => {
         assert.deepStrictEqual(applied, [])
         machine.write(file, "")
         yield* reload(apply)
-        assert.deepStrictEqual(
-          applied.map(({ servers }) => servers),
-          [{}]
-        )
+        assert.deepStrictEqual(applied.map(namesOf), [[]])
       })
     )
   }
 
-  onMachine("again and again, because it is rewritten in place, stops nothing", (machine) =>
+  onMachine("stops nothing if it is rewritten in place repeatedly", (machine) =>
     Effect.gen(function* () {
       const file = machine.write(machine.globalFile(), json({ a: { command: "x" } }))
-      const { next } = yield* ConfigFiles.following(machine.host, true)
-      const applied: Array<Desired> = []
-      const apply = (desired: Desired) => Effect.sync(() => void applied.push(desired))
-      const looking = yield* Effect.fork(next(apply))
+      const { applyNext } = yield* ConfigFiles.watching(machine.host, true)
+      const applied: Array<ConfigUpdate> = []
+      const apply = (update: ConfigUpdate) => Effect.sync(() => applied.push(update))
+      const looking = yield* Effect.fork(applyNext(apply))
       // longer than one second look
       for (let writes = 0; writes < 12; writes += 1) {
         machine.write(file, "\n".repeat(writes))
@@ -192,10 +193,7 @@ describe("a file that becomes empty", () => {
       }
       machine.write(file, json({ b: { command: "x" } }))
       yield* Fiber.join(looking).pipe(Effect.timeout("50 seconds"))
-      assert.deepStrictEqual(
-        applied.map(({ servers }) => Object.keys(servers ?? {})),
-        [["b"]]
-      )
+      assert.deepStrictEqual(applied.map(namesOf), [["b"]])
     })
   )
 })

@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, vi } from "@effect/vitest"
-import { Context, Effect, Layer, Logger, Option, Queue, Stream } from "effect"
+import { Context, Effect, Either, Layer, Logger, Option, Queue, Stream } from "effect"
 import { ConfigFiles, McpSupervisor } from "../../../src/index.js"
-import type { Desired } from "../../../src/domain/server/Desired.js"
+import type { ConfigUpdate } from "../../../src/domain/server/Desired.js"
 import type { EventOf, ServerEvent } from "../../../src/domain/server/ServerEvent.js"
 import { type Machine, onMachine } from "../../config/support.js"
 import { awaitSnapshot } from "../support/supervised.js"
@@ -61,13 +61,14 @@ const supervise = (machine: Machine, options: McpSupervisor.ConfigOptions) =>
 /** What the files say, one change after the other. */
 const following = (machine: Machine, options: ConfigFiles.Options = {}) =>
   Effect.gen(function* () {
-    const queue = yield* Queue.unbounded<Desired>()
+    const queue = yield* Queue.unbounded<ConfigUpdate>()
     yield* Effect.forkScoped(
-      Stream.runForEach(ConfigFiles.watch({ ...machine.host, ...options }), (desired) => queue.offer(desired))
+      Stream.runForEach(ConfigFiles.watch({ ...machine.host, ...options }), (update) => queue.offer(update))
     )
     const next = Effect.timeout(queue.take, "50 seconds")
-    const names = Effect.map(next, ({ rejected, servers }) =>
-      rejected === undefined ? Object.keys(servers ?? {}).sort() : "rejected"
+    const names = Effect.map(
+      next,
+      Either.match({ onLeft: () => "rejected" as const, onRight: ({ servers }) => Object.keys(servers ?? {}).sort() })
     )
     return { next, names, size: queue.size }
   })
@@ -180,14 +181,14 @@ describe("a watched file", () => {
         "mcp-supervisor.json",
         config({ a: { url: "https://a.example.com", headers: { X: "{file:token}" } } })
       )
-      const { next } = yield* following(machine)
-      assert.deepStrictEqual((yield* next).untrusted, ["a"])
+      const desired = Effect.flatten((yield* following(machine)).next)
+      assert.deepStrictEqual((yield* desired).untrusted, ["a"])
       yield* ConfigFiles.trust(machine.host)
-      const trusted = yield* next
+      const trusted = yield* desired
       assert.deepStrictEqual(trusted.untrusted, [])
       assert.deepInclude(trusted.servers?.a, { headers: { X: "first-token" } })
       machine.write("token", "second-token\n")
-      assert.deepInclude((yield* next).servers?.a, { headers: { X: "second-token" } })
+      assert.deepInclude((yield* desired).servers?.a, { headers: { X: "second-token" } })
     })
   )
 
@@ -197,8 +198,8 @@ describe("a watched file", () => {
       const { names, next } = yield* following(machine, { files: [named] })
       assert.deepStrictEqual(yield* names, ["a"])
       writeFileSync(named, '{ "mcp": { "a": ')
-      const { rejected } = yield* next
-      assert.deepInclude(rejected?.issues[0], { file: named, line: 1 })
+      const error = yield* Effect.flatMap(next, Effect.flip)
+      assert.deepInclude(error.issues[0], { file: named, line: 1 })
       writeFileSync(named, config({ b: entry("1") }))
       assert.deepStrictEqual(yield* names, ["b"])
       writeFileSync(named, "")
