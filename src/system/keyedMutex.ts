@@ -10,23 +10,23 @@ export interface KeyedMutex {
   readonly size: () => number
 }
 
-interface Entry {
+interface MutexEntry {
   readonly semaphore: Effect.Semaphore
   /** How many effects run or wait. */
   users: number
 }
 
 export const make = (): KeyedMutex => {
-  const entries = new Map<string, Entry>()
+  const entries = new Map<string, MutexEntry>()
 
-  const join = (key: string): Entry => {
+  const join = (key: string): MutexEntry => {
     const entry = entries.get(key) ?? { semaphore: Effect.unsafeMakeSemaphore(1), users: 0 }
     entry.users += 1
     entries.set(key, entry)
     return entry
   }
 
-  const leave = (key: string, entry: Entry) => {
+  const leave = (key: string, entry: MutexEntry) => {
     entry.users -= 1
     if (entry.users === 0) entries.delete(key)
   }

@@ -119,7 +119,7 @@ const timeOut = (login: LocalLogin): Effect.Effect<void> =>
     // A callback may have arrived in the meantime.
     if (login.isCompleting || login.isEnded) return
     context.onEvent(target.server, "login_failed")
-    yield* end(login, failure(target, "timeout", "no callback arrived within 5 minutes; log in again"))
+    yield* end(login, loginFailure(target, "timeout", "no callback arrived within 5 minutes; log in again"))
   })
 
 /** Opens the page, unless it is open. */
@@ -136,7 +136,7 @@ export const openPage = (
     (cause) => {
       if (login.isCompleting || Cause.isInterruptedOnly(cause)) return Effect.void
       login.page = undefined
-      const notOpened = failure(target, "no_browser", pageNotOpened)
+      const notOpened = loginFailure(target, "no_browser", pageNotOpened)
       // The program that has received the URL may still complete the login.
       return login.isHandedOut ? Deferred.done(page, notOpened) : end(login, notOpened)
     }
@@ -150,17 +150,20 @@ export const leave = (login: LocalLogin): Effect.Effect<void> =>
   Effect.suspend(() => {
     login.callers -= 1
     if (login.callers > 0 || login.isHandedOut) return Effect.void
-    return end(login, failure(login.target, "interrupted", "the login was cancelled"))
+    return end(login, loginFailure(login.target, "interrupted", "the login was cancelled"))
   })
 
-export const failure = ({ server }: Pick<Key, "server">, reason: string, detail: string): Exit.Exit<never, AuthError> =>
-  Exit.fail(new AuthError({ server, reason, detail }))
+export const loginFailure = (
+  { server }: Pick<Key, "server">,
+  reason: string,
+  detail: string
+): Exit.Exit<never, AuthError> => Exit.fail(new AuthError({ server, reason, detail }))
 
-export const closed = (target: Pick<Key, "server">): Exit.Exit<never, AuthError> =>
-  failure(target, "closed", "the supervisor was closed in the meantime")
+export const closedFailure = (target: Pick<Key, "server">): Exit.Exit<never, AuthError> =>
+  loginFailure(target, "closed", "the supervisor was closed in the meantime")
 
 /** Only the shutdown of the supervisor interrupts the completion of a login. */
 export const unlessClosed = (target: LoginTarget, exit: Exit.Exit<void, AuthError>): Exit.Exit<void, AuthError> =>
-  Exit.isInterrupted(exit) ? closed(target) : exit
+  Exit.isInterrupted(exit) ? closedFailure(target) : exit
 
 const pageNotOpened = "the page could not be opened; call `startLogin` and show its URL to the user"

@@ -9,7 +9,7 @@ import type { OAuthSettings } from "../../domain/server/ServerConfig.js"
 import type { Credential, Tokens } from "../tokens/Credential.js"
 
 /** What a server says about the login it requires, in the response that rejects a request. */
-export interface Challenge {
+export interface LoginChallenge {
   readonly scope?: string | undefined
   /** The URL of the server's metadata. */
   readonly resourceMetadataUrl?: string | undefined
@@ -31,7 +31,7 @@ export interface LoginState {
   /** Tokens that are not saved yet, and the tokens that the store contains until then. */
   unsaved: { readonly tokens: Tokens; readonly stored: Tokens | undefined } | undefined
   /** The challenge of the last 401 response. */
-  challenge: Challenge | undefined
+  challenge: LoginChallenge | undefined
   /** The scope that the login lacks, from the last 403 response. Empty if the server did not name one. */
   missingScope: string | undefined
   /** The scopes requested after 403 responses, and how many logins in a row requested nothing new. */

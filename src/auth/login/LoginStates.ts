@@ -16,7 +16,7 @@ export interface LoginStates {
   readonly forget: (server: string) => void
 }
 
-interface Entry {
+interface StateEntry {
   readonly key: Key
   readonly loginState: LoginState.LoginState
   users: number
@@ -24,13 +24,13 @@ interface Entry {
 
 export const make = (): LoginStates => {
   /** By server and URL, so that a change of one server does not search all of them. */
-  const entries = new Map<string, Map<string, Entry>>()
+  const entries = new Map<string, Map<string, StateEntry>>()
   /** Entries to be dropped as soon as they are not in use. */
-  const forgotten = new Set<Entry>()
+  const forgotten = new Set<StateEntry>()
 
-  const ofServer = (server: string): Map<string, Entry> => entries.get(server) ?? new Map<string, Entry>()
+  const ofServer = (server: string): Map<string, StateEntry> => entries.get(server) ?? new Map<string, StateEntry>()
 
-  const entryOf = (key: Key): Entry => {
+  const entryOf = (key: Key): StateEntry => {
     const siblings = ofServer(key.server)
     const entry = siblings.get(key.serverUrl) ?? { key, loginState: LoginState.make(), users: 0 }
     entries.set(key.server, siblings.set(key.serverUrl, entry))
@@ -38,7 +38,7 @@ export const make = (): LoginStates => {
   }
 
   /** Unsaved tokens exist only in the login state. */
-  const isInUse = ({ loginState, users }: Entry): boolean =>
+  const isInUse = ({ loginState, users }: StateEntry): boolean =>
     users > 0 || loginState.unsaved !== undefined || loginState.renewal !== undefined
 
   const sweep = () => {
@@ -53,7 +53,7 @@ export const make = (): LoginStates => {
   }
 
   /** Forgets the states that the server had at other URLs. */
-  const forgetOthers = (current: Entry) => {
+  const forgetOthers = (current: StateEntry) => {
     for (const entry of ofServer(current.key.server).values()) if (entry !== current) forgotten.add(entry)
     forgotten.delete(current)
   }

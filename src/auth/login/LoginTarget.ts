@@ -9,12 +9,12 @@ import { reveal } from "../../domain/Secrets.js"
 import { allowsLogin, OAuthSettings, type Remote, type ServerConfig } from "../../domain/server/ServerConfig.js"
 import type { Credential, Tokens } from "../tokens/Credential.js"
 import type { Key } from "../tokens/credentialStorePort.js"
-import { type Grant, grantOf } from "../tokens/Grant.js"
+import { type OAuthGrant, grantOf } from "../tokens/Grant.js"
 
 export interface LoginTarget extends Key {
   readonly config: Remote
   readonly settings: OAuthSettings
-  readonly grant: Grant
+  readonly grant: OAuthGrant
 }
 
 /** Returns `undefined` if the config allows no login, or contains credentials itself. */

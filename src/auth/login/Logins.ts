@@ -22,7 +22,7 @@ import { beginLogin } from "./beginLogin.js"
 import * as CallbackServer from "./CallbackServer.js"
 import { completeLogin, unexpectedCallback } from "./completeLogin.js"
 import * as LocalLogin from "./LocalLogin.js"
-import { closed, failure, unlessClosed } from "./LocalLogin.js"
+import { closedFailure, loginFailure, unlessClosed } from "./LocalLogin.js"
 import * as LoginRecord from "./loginRecord.js"
 import * as LoginState from "./LoginState.js"
 import { isSameTarget, type LoginTarget, tokensOf } from "./LoginTarget.js"
@@ -48,7 +48,7 @@ export interface StartedLogin {
 }
 
 /** The state of all logins that this process has started. */
-interface Session {
+interface LoginRegistry {
   readonly context: AuthContext
   readonly callbacks: CallbackServer.CallbackServer
   /** Logins that have not ended, by `nameOf` their target. */
@@ -64,16 +64,16 @@ export const make = (
   openUrl: ((url: string) => Effect.Effect<void>) | undefined
 ): Effect.Effect<Logins, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const session: Session = {
+    const registry: LoginRegistry = {
       context,
       callbacks: yield* CallbackServer.make,
       pending: new Map(),
       starting: KeyedMutex.make(),
       isClosed: false
     }
-    yield* Effect.addFinalizer(() => close(session))
+    yield* Effect.addFinalizer(() => close(registry))
     context.storeListeners.add((key, record) => {
-      const login = session.pending.get(nameOf(key))
+      const login = registry.pending.get(nameOf(key))
       if (login === undefined || login.isCompleting || !isCompletedElsewhere(login, record)) return
       context.fork(LocalLogin.end(login, Exit.void))
     })
@@ -83,45 +83,46 @@ export const make = (
       Effect.suspend(() => Effect.mapError(effect, scrubbedLogin(scrubFor(context, target))))
 
     return {
-      login: (target) => scrubbing(target, login(session, target, openUrl)),
-      start: (target) => scrubbing(target, start(session, target)),
-      finish: (target, callback) => scrubbing(target, finish(session, target, callback)),
-      logout: (key) => logout(session, key),
+      login: (target) => scrubbing(target, login(registry, target, openUrl)),
+      start: (target) => scrubbing(target, start(registry, target)),
+      finish: (target, callback) => scrubbing(target, finish(registry, target, callback)),
+      logout: (key) => logout(registry, key),
       status: (target) => status(context, target),
       abandon: (server) =>
         Effect.forEach(
-          Array.from(session.pending.values()).filter(({ target }) => target.server === server),
-          (login) => LocalLogin.end(login, failure(login.target, "removed", "the server was removed in the meantime")),
+          Array.from(registry.pending.values()).filter(({ target }) => target.server === server),
+          (login) =>
+            LocalLogin.end(login, loginFailure(login.target, "removed", "the server was removed in the meantime")),
           { discard: true }
         ).pipe(Effect.zipRight(Effect.sync(() => context.forget(server))))
     }
   })
 
 /** Fails the callers of pending logins. A callback that has arrived is still handled. */
-const close = (session: Session) =>
+const close = (registry: LoginRegistry) =>
   Effect.suspend(() => {
-    session.isClosed = true
+    registry.isClosed = true
     return Effect.forEach(
-      Array.from(session.pending.values()).filter((login) => !login.isCompleting),
-      ({ done, target }) => Deferred.done(done, closed(target)),
+      Array.from(registry.pending.values()).filter((login) => !login.isCompleting),
+      ({ done, target }) => Deferred.done(done, closedFailure(target)),
       { discard: true }
     )
   })
 
 const login = Effect.fnUntraced(function* (
-  session: Session,
+  registry: LoginRegistry,
   target: LoginTarget,
   openUrl: ((url: string) => Effect.Effect<void>) | undefined
 ) {
-  const { context } = session
+  const { context } = registry
   if (!target.grant.usesLoginPage) {
     const oldToken = context.loginState(target).credential()?.tokens?.accessToken
     yield* Effect.mapError(Renewal.renew(context, target, oldToken, true), loginError)
     return context.onChange(target.server, false)
   }
-  if (openUrl === undefined) return yield* failure(target, "no_browser", noBrowser)
+  if (openUrl === undefined) return yield* loginFailure(target, "no_browser", noBrowser)
   let joined: LocalLogin.LocalLogin | undefined
-  yield* join(session, target, (login) => {
+  yield* join(registry, target, (login) => {
     login.callers += 1
     joined = login
   }).pipe(
@@ -133,9 +134,9 @@ const login = Effect.fnUntraced(function* (
   )
 })
 
-const start = (session: Session, target: LoginTarget): Effect.Effect<StartedLogin, AuthError> =>
+const start = (registry: LoginRegistry, target: LoginTarget): Effect.Effect<StartedLogin, AuthError> =>
   Effect.map(
-    join(session, target, (login) => {
+    join(registry, target, (login) => {
       login.isHandedOut = true
     }),
     ({ authorizationUrl, pending }) => ({ authorizationUrl, state: pending.oauthState })
@@ -146,32 +147,32 @@ const start = (session: Session, target: LoginTarget): Effect.Effect<StartedLogi
  * next caller: a login without callers may end.
  */
 const join = (
-  session: Session,
+  registry: LoginRegistry,
   target: LoginTarget,
   onJoin: (login: LocalLogin.LocalLogin) => void
 ): Effect.Effect<LocalLogin.LocalLogin, AuthError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
-      if (session.isClosed) return yield* closed(target)
-      const current = session.pending.get(nameOf(target))
-      const login = current !== undefined && isJoinable(session, current, target) ? current : undefined
+      if (registry.isClosed) return yield* closedFailure(target)
+      const current = registry.pending.get(nameOf(target))
+      const login = current !== undefined && isJoinable(registry, current, target) ? current : undefined
       if (login === undefined && current !== undefined) {
-        yield* LocalLogin.end(current, failure(target, "replaced", "another login was started"))
+        yield* LocalLogin.end(current, loginFailure(target, "replaced", "another login was started"))
       }
-      const joined = login ?? (yield* begin(session, target, restore))
+      const joined = login ?? (yield* begin(registry, target, restore))
       onJoin(joined)
       return joined
     })
-  ).pipe(session.starting.withLock(nameOf(target)))
+  ).pipe(registry.starting.withLock(nameOf(target)))
 
-const isJoinable = ({ context }: Session, current: LocalLogin.LocalLogin, target: LoginTarget): boolean =>
+const isJoinable = ({ context }: LoginRegistry, current: LocalLogin.LocalLogin, target: LoginTarget): boolean =>
   isSameTarget(current.target, target) &&
   OAuthScopes.covers(current.pending.scope, context.loginState(target).missingScope)
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-const begin = Effect.fnUntraced(function* (session: Session, target: LoginTarget, restore: Restore) {
-  const { callbacks, context, pending } = session
+const begin = Effect.fnUntraced(function* (registry: LoginRegistry, target: LoginTarget, restore: Restore) {
+  const { callbacks, context, pending } = registry
   const { server } = target
   const loginState = context.loginState(target)
   loginState.blocked = undefined
@@ -181,10 +182,10 @@ const begin = Effect.fnUntraced(function* (session: Session, target: LoginTarget
     Effect.tapError((error) => Effect.sync(() => reportFailure(context, target, loginState, error))),
     Effect.mapError(loginError)
   )
-  if (session.isClosed) {
+  if (registry.isClosed) {
     yield* Scope.close(scope, Exit.void)
     context.onEvent(server, "login_failed")
-    return yield* closed(target)
+    return yield* closedFailure(target)
   }
   const name = nameOf(target)
   const onEnd = () => void (pending.get(name) === login && pending.delete(name))
@@ -211,30 +212,30 @@ const reportFailure = (
 }
 
 const finish = Effect.fnUntraced(function* (
-  { context, pending }: Session,
+  { context, pending }: LoginRegistry,
   target: LoginTarget,
   callback: string | URLSearchParams
 ) {
   const params = callbackParams(callback)
   const state = params.get("state")
-  if (state === null) return yield* failure(target, "invalid_callback", notACallback)
+  if (state === null) return yield* loginFailure(target, "invalid_callback", notACallback)
   const local = pending.get(nameOf(target))
   if (local !== undefined && isEqualState(local.pending.oauthState, state)) {
     return yield* LocalLogin.complete(local, params)
   }
   const stored = (yield* Effect.mapError(LoginRecord.load(context, target), loginError))?.login
   if (stored === undefined || !isEqualState(stored.oauthState, state)) {
-    return yield* failure(target, "state_mismatch", unexpectedCallback)
+    return yield* loginFailure(target, "state_mismatch", unexpectedCallback)
   }
   const exit = yield* Fiber.await(context.fork(completeLogin(context, { target, pending: stored, params })))
   return yield* unlessClosed(target, exit)
 })
 
-const logout = ({ context, pending }: Session, key: Key): Effect.Effect<void> =>
+const logout = ({ context, pending }: LoginRegistry, key: Key): Effect.Effect<void> =>
   Effect.gen(function* () {
     const local = pending.get(nameOf(key))
     if (local !== undefined)
-      yield* LocalLogin.end(local, failure(key, "logged_out", "the login was deleted in the meantime"))
+      yield* LocalLogin.end(local, loginFailure(key, "logged_out", "the login was deleted in the meantime"))
     const loginState = context.loginState(key)
     yield* Effect.gen(function* () {
       yield* context.store.save(key, Option.none())

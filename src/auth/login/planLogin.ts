@@ -13,7 +13,7 @@ import * as OAuthClients from "../oauth/oauthClients.js"
 import * as OAuthScopes from "../oauth/oauthScopes.js"
 import type { ClientInfo, Credential, Discovery } from "../tokens/Credential.js"
 import * as LoginRecord from "./loginRecord.js"
-import type { Challenge } from "./LoginState.js"
+import type { LoginChallenge } from "./LoginState.js"
 import type { LoginTarget } from "./LoginTarget.js"
 
 export interface LoginPlan {
@@ -24,7 +24,7 @@ export interface LoginPlan {
 }
 
 export interface PlanOptions {
-  readonly challenge: Challenge | undefined
+  readonly challenge: LoginChallenge | undefined
   /** The stored credential: a login for a missing scope also requests the scope that was granted before. */
   readonly stored?: Credential | undefined
   /** Called for each request of the discovery. Must not throw. */

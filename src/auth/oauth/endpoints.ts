@@ -16,7 +16,7 @@ export type Inspect = (url: URL) => Promise<AddressRefused | undefined>
 // --- configured ------------------------------------------------------------------------------------------------------
 
 /** Endpoints that are configured together with a secret: the secret is sent only to them. */
-export interface Fixed {
+export interface FixedEndpoints {
   readonly authorization: string | undefined
   readonly token: string | undefined
   /** The origins of both, at least one. */
@@ -25,7 +25,7 @@ export interface Fixed {
   readonly isComplete: boolean
 }
 
-export const fixedBy = (settings: OAuthSettings): Fixed | undefined => {
+export const fixedBy = (settings: OAuthSettings): FixedEndpoints | undefined => {
   if (settings.clientSecret === undefined && settings.privateKeyPem === undefined) return undefined
   const authorization = settings.authorizationUrl && reveal(settings.authorizationUrl)
   const token = settings.tokenUrl && reveal(settings.tokenUrl)
@@ -35,7 +35,7 @@ export const fixedBy = (settings: OAuthSettings): Fixed | undefined => {
   return { authorization, token, origins: [first, ...others], isComplete }
 }
 
-export const isWithin = ({ origins }: Fixed, url: unknown): url is string =>
+export const isWithin = ({ origins }: FixedEndpoints, url: unknown): url is string =>
   typeof url === "string" && URL.canParse(url) && origins.includes(new URL(url).origin)
 
 /**
@@ -59,7 +59,7 @@ export const metadataSource = (
  * authorization servers, such as the tenants of an identity provider, and the server could name another one.
  */
 export const isMetadataOf = (
-  { authorization, token }: Fixed,
+  { authorization, token }: FixedEndpoints,
   metadata: { readonly authorization_endpoint?: unknown; readonly token_endpoint?: unknown }
 ): boolean => isPublished(authorization, metadata.authorization_endpoint) && isPublished(token, metadata.token_endpoint)
 

@@ -16,11 +16,11 @@ import { AddressRefused } from "../../connection/http/OutboundGuard.js"
 import { defined } from "../../domain/internal/defined.js"
 import { reveal } from "../../domain/Secrets.js"
 import type { OAuthSettings } from "../../domain/server/ServerConfig.js"
-import type { Challenge } from "../login/LoginState.js"
+import type { LoginChallenge } from "../login/LoginState.js"
 import type { Discovery } from "../tokens/Credential.js"
 import { grantOf } from "../tokens/Grant.js"
 import type { DiscoveryStep, OnStep } from "./DiscoveryStep.js"
-import { type Fixed, fixedBy, isMetadataOf, isSameIssuer, isWithin, metadataSource } from "./endpoints.js"
+import { type FixedEndpoints, fixedBy, isMetadataOf, isSameIssuer, isWithin, metadataSource } from "./endpoints.js"
 import { askedFor } from "./oauthScopes.js"
 import { classify, type OAuthFailure, refused } from "./OAuthFailure.js"
 
@@ -33,7 +33,7 @@ interface Options {
 }
 
 /** Sends a request without credentials and returns the challenge of the server; empty if there is none. */
-export const requestChallenge = (fetch: FetchLike, serverUrl: string, onStep?: OnStep): Effect.Effect<Challenge> =>
+export const requestChallenge = (fetch: FetchLike, serverUrl: string, onStep?: OnStep): Effect.Effect<LoginChallenge> =>
   Effect.tryPromise(async () => {
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" }
     const body = JSON.stringify({ jsonrpc: "2.0", id: "login", method: "ping" })
@@ -55,7 +55,7 @@ export const requestChallenge = (fetch: FetchLike, serverUrl: string, onStep?: O
   }).pipe(Effect.orElseSucceed(() => ({})))
 
 /** The authorization server and its metadata. */
-type Found = Pick<Discovery, "authorizationServerUrl" | "issuer"> & { readonly metadata: object | undefined }
+type FoundServer = Pick<Discovery, "authorizationServerUrl" | "issuer"> & { readonly metadata: object | undefined }
 
 /**
  * Finds the authorization server: by the metadata that the server names or publishes, else on the server itself.
@@ -83,7 +83,7 @@ export const discover = (fetch: FetchLike, options: Options): Effect.Effect<Disc
     catch: classify
   })
 
-interface Described {
+interface LoadedResource {
   readonly resourceMetadata: OAuthProtectedResourceMetadata | undefined
   /** Why the metadata could not be loaded, if it may exist. */
   readonly failure?: Error | undefined
@@ -92,8 +92,8 @@ interface Described {
 const findNamed = async (
   fetch: FetchLike,
   { onStep, serverUrl, settings }: Options,
-  { failure, resourceMetadata }: Described
-): Promise<Found> => {
+  { failure, resourceMetadata }: LoadedResource
+): Promise<FoundServer> => {
   const isConfigured = settings.authorizationUrl !== undefined || settings.tokenUrl !== undefined
   const authorizationServerUrl = resourceMetadata?.authorization_servers?.[0] ?? new URL("/", serverUrl).href
   const found = await loadServerMetadata(fetch, authorizationServerUrl, onStep).catch((error) => {
@@ -115,10 +115,10 @@ const findNamed = async (
 /** Uses metadata only if it publishes the configured endpoints, and ignores endpoints of other origins. */
 const findWithin = async (
   fetch: FetchLike,
-  fixed: Fixed,
+  fixed: FixedEndpoints,
   { onStep, serverUrl, settings }: Options,
   named: ReadonlyArray<string> | undefined
-): Promise<Found> => {
+): Promise<FoundServer> => {
   const url = metadataSource(settings, serverUrl, named)
   const described =
     url === undefined
@@ -160,7 +160,7 @@ const loadResourceMetadata = async (
   serverUrl: string,
   named: string | undefined,
   onStep: OnStep
-): Promise<Described> => {
+): Promise<LoadedResource> => {
   let failure: Error | undefined
   for (const resourceMetadataUrl of named === undefined ? [undefined] : [named, undefined]) {
     try {

@@ -22,7 +22,7 @@ export interface RenewalRequest {
   readonly isExplicit: boolean
 }
 
-export interface Grant {
+export interface OAuthGrant {
   /** Whether a person logs in on a page of the authorization server. */
   readonly usesLoginPage: boolean
   /** Whether new tokens can be requested without a person. */
@@ -31,7 +31,7 @@ export interface Grant {
   readonly renew: (request: RenewalRequest) => Effect.Effect<void, ConnectionError | StoreFailed>
 }
 
-const grants: Record<OAuthSettings["grant"], Grant> = {
+const grants: Record<OAuthSettings["grant"], OAuthGrant> = {
   authorization_code: {
     usesLoginPage: true,
     isRenewable: (tokens) => tokens?.refreshToken !== undefined && tokens.refused !== true,
@@ -44,4 +44,4 @@ const grants: Record<OAuthSettings["grant"], Grant> = {
   }
 }
 
-export const grantOf = ({ grant }: Pick<OAuthSettings, "grant">): Grant => grants[grant]
+export const grantOf = ({ grant }: Pick<OAuthSettings, "grant">): OAuthGrant => grants[grant]

@@ -23,7 +23,7 @@ const shortLifetime = 10_000
 /** Milliseconds. Timers cannot be much longer, and the clock may be set in the meantime. */
 const longestSleep = 6 * 60 * 60_000
 
-interface Attempts {
+interface RenewalAttempts {
   /** Renewals in a row that failed because a service was unavailable. */
   failures: number
   /** Tokens in a row with a short lifetime. An unused server must not renew them all the time. */
@@ -33,7 +33,7 @@ interface Attempts {
 }
 
 /** Milliseconds until the next renewal. A random part keeps processes from renewing at the same moment. */
-const waitBefore = (remaining: number, { failures, shortLived }: Readonly<Attempts>, random: number): number => {
+const waitBefore = (remaining: number, { failures, shortLived }: Readonly<RenewalAttempts>, random: number): number => {
   if (failures > 0) return Math.min(shortestPause * 2 ** failures, longestPause) * (0.5 + random)
   const lead = Math.min(remaining * 0.2, longestLead) * (0.5 + random)
   return Math.max(remaining - lead, Math.min(shortestPause * 2 ** shortLived, longestPause))
@@ -43,7 +43,7 @@ const waitBefore = (remaining: number, { failures, shortLived }: Readonly<Attemp
 export const keepFresh = (context: AuthContext, target: LoginTarget): Effect.Effect<never> =>
   Effect.gen(function* () {
     const loginState = context.loginState(target)
-    const attempts: Attempts = { failures: 0, shortLived: 0, isRejected: false }
+    const attempts: RenewalAttempts = { failures: 0, shortLived: 0, isRejected: false }
     while (true) {
       const tokens = tokensOf(target, loginState.credential())
       if (tokens?.expiresAt === undefined || !target.grant.isRenewable(tokens) || attempts.isRejected) {
