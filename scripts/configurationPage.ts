@@ -150,7 +150,7 @@ const entryDefaults: Record<string, string> = {
   command: "required",
   url: "required",
   timeout: "30000 each, 30 minutes in total",
-  restart: "see below",
+  restart: "see the next rows",
   health: "every 30000 ms",
   oauth: "automatic",
   disabled: "false",
@@ -171,7 +171,7 @@ import { ConfigFiles, McpSupervisor } from "mcp-supervisor"
 
 const supervised = McpSupervisor.layerConfig({ files: ["./servers.jsonc"] })
 
-const loaded = ConfigFiles.load()                        // all layers merged, with all problems and their positions
+const loaded = ConfigFiles.load()                        // all layers merged; all problems with their positions
 const why = ConfigFiles.explain()                        // layer and position of each value; secrets hidden
 const added = ConfigFiles.add("wiki", { url: "https://wiki.example.com/mcp" })   // keeps your comments
 const taken = ConfigFiles.importFrom("cursor")           // Cursor's servers, converted to entries
@@ -194,7 +194,7 @@ are declared under \`mcp\`, \`mcpServers\` or \`servers\` (also \`mcp_servers\`,
 }
 \`\`\`
 
-For more examples, see [examples/config](../examples/config/).
+[examples/config](../examples/config/) contains more examples.
 
 ${table(
   document.map((key) => ({ ...key, of: "document" })),
@@ -228,7 +228,7 @@ servers.
 | \`project\` | the directory of the file, as a real path: a symbolic link to the file does not change it |
 | \`projectDirectory\` | the directory that contains \`.mcp-supervisor\`, as a real path |
 | \`file\` | the directory of the file |
-| \`program\` | \`cwd\` of the options, by default the working directory of the program |
+| \`program\` | the option \`cwd\`, by default the working directory of the program |
 | all others (your own layers) | the project's directory **if it is trusted**, otherwise your home directory |
 
 The project's directory is the root of the repository, or the working directory outside of a repository. The working directory
@@ -243,18 +243,18 @@ another one.
 | \`{env:NAME}\`, \`\${NAME}\`, \`\${env:NAME}\` | the environment variable |
 | \`{env:NAME:-text}\`, \`\${NAME:-text}\` | the environment variable, or the text if the variable is not set or empty |
 | \`{file:path}\` | the content of a file, without trailing line ends |
-| \`\${workspaceFolder}\`, \`\${userHome}\`, \`\${pathSeparator}\` | as in editors; for \`\${workspaceFolder}\` see below |
+| \`\${workspaceFolder}\`, \`\${userHome}\`, \`\${pathSeparator}\` | as in editors; \`\${workspaceFolder}\` is explained below |
 | \`$\${NAME}\` | the literal text \`\${NAME}\` |
 
-Variables can be used in every text of every entry. They are replaced after the layers are merged: a value that a higher layer
-overrides is not resolved. A variable that is not set or empty is an error of that server; it never becomes an empty text. Every
-replaced value is a [secret](decisions/0006-scrubbing-by-value.md) and is hidden in all texts. The supervisor never runs a command to
-resolve a variable.
+Variables can be used in every text of every entry. They are replaced after the layers are merged: a value that a higher layer overrides
+is not resolved. A variable that is empty or not set makes its server \`failed\`; it never becomes an empty text. Every replaced value
+is a [secret](decisions/0006-scrubbing-by-value.md) and is hidden in all texts. The supervisor never runs a command to resolve a
+variable.
 
-\`\${workspaceFolder}\` in a project's file is the working directory of its servers. In your own layers it is the project's directory if
+\`\${workspaceFolder}\` in a project file is the working directory of its servers. In your own layers it is the project's directory if
 that directory is trusted; otherwise the server is \`failed\` with a hint, because another directory could give the server access to
-more files than intended. This also applies to \`--config\` files outside of the project; in a \`--config\` file inside the project, it
-is the project's directory.
+more files than intended. This also applies to \`--config\` files outside of the project; in a \`--config\` file inside the project,
+\`\${workspaceFolder}\` is the project's directory.
 
 Variables and files may add at most 1 MiB (2^20 characters) to one value, 4 MiB to one entry and 16 MiB to all config files together.
 A file referenced by \`{file:}\` may have at most 1 MiB, all of them together 16 MiB. If a limit is exceeded, the server is \`failed\`, and
@@ -262,25 +262,25 @@ the error contains the path and the limit.
 
 ## Layers
 
-The layers, from the lowest to the highest. Each file may be \`.json\`, \`.jsonc\` or \`.toml\`.
+The table lists the layers from the lowest to the highest. Each file may be \`.json\`, \`.jsonc\` or \`.toml\`.
 
 | layer | source |
 | --- | --- |
-| \`program\` | \`servers\`, \`defaults\`, \`tools\`, \`agents\` of the options, without variables |
+| \`program\` | the options \`servers\`, \`defaults\`, \`tools\` and \`agents\`; variables in them are not replaced |
 | \`organisation\` | the document at \`MCP_SUPERVISOR_DEFAULTS_URL\` (without a path: \`/.well-known/mcp-supervisor\`), https only |
 | \`global\` | \`$XDG_CONFIG_HOME/mcp-supervisor/config.*\`, by default \`~/.config/…\`; \`%APPDATA%\` on Windows |
 | \`environment\` | the file named by \`MCP_SUPERVISOR_CONFIG\` |
 | \`project\` | \`mcp-supervisor.*\` in each directory from the root of the repository to the working directory; without a repository, in the working directory only |
 | \`projectDirectory\` | \`.mcp-supervisor/config.*\` in the same directories |
-| \`file\` | \`files\` of the options, \`--config\` on the command line |
+| \`file\` | the option \`files\`, \`--config\` on the command line |
 | \`inline\` | \`MCP_SUPERVISOR_CONFIG_CONTENT\`, which contains the document itself |
 | \`managed\` | \`/etc/mcp-supervisor/config.json\`, \`%ProgramData%\` on Windows |
 
 Entries with the same name are merged key by key, including nested objects. Arrays and all other values are replaced. If a layer sets
-\`url\` and a lower layer sets \`command\`, or the reverse, the entry changes its kind, and keys of the other kind are dropped. Patterns
-of a higher layer are applied after those of lower layers, and the last match wins.
+\`url\` and a lower layer sets \`command\`, or the reverse, the entry changes its kind, and keys of the other kind are dropped.
+\`tools\` patterns of a higher layer are applied after those of lower layers, and the last match wins.
 
-Two exceptions keep approvals and secrets apart. Both are reported as diagnostics.
+Two exceptions protect your approvals and secrets. A diagnostic reports each use of them.
 
 - **Your own values stay yours.** If an approved project file sets \`url\` or \`command\` of a server that your own lower layers also
   declare, the server belongs to the project: \`headers\`, \`oauth\`, \`environment\`, \`args\`, \`cwd\`, \`inheritEnv\`, \`secrets\`, \`roots\`, \`caFile\`
@@ -288,71 +288,72 @@ Two exceptions keep approvals and secrets apart. Both are reported as diagnostic
   not used; if it sets only \`oauth\`, your \`oauth\` is not used. All other settings (\`enabled\`, \`timeout\`, \`tools\`, …) are still merged. To
   give your values to the project's server, set them in a layer above the project, such as a \`--config\` file.
 - **Project files of different directories stay apart.** If project files of several directories of a repository declare the same
-  server, only one directory defines what the server runs and which values it gets: that of the highest such file. Files of other
-  directories can only enable, disable and tune the server; their other values are left out (\`other_directory\`).
+  server, only one directory defines what the server runs and which values it gets: the directory of the highest of these files. Files
+  of other directories can only enable, disable and tune the server; their other values are left out (\`other_directory\`).
 
-A file that is named explicitly must exist. If one of your own files cannot be parsed, the supervisor does not start; while it runs,
-it keeps the last valid configuration, and \`ConfigRejected\` gives the reason. A project's file that cannot be parsed is left out and
-reported.
+A file that is named explicitly must exist. If one of your own files cannot be parsed, the supervisor does not start; while it runs, it
+keeps the last valid configuration, and \`ConfigRejected\` gives the reason. A project file that cannot be parsed is reported and left
+out; while the supervisor runs, the last valid content of the file stays in use.
 
-The organisation's document is fetched in the background, stored in the state directory, and applied as soon as it is fetched; a
-supervisor never waits for it at its start. A command without a running supervisor fetches the document if there is no stored copy,
-waits at most two seconds, and reports why it is missing. The document can declare remote servers. Entries that start a program or
-use variables or files are left out.
+The organisation's document is fetched in the background, stored in the state directory, and applied as soon as it is fetched; no
+supervisor waits for it when it starts. A command without a running supervisor fetches the document if there is no stored copy, waits at
+most two seconds, and reports why it is missing. The document can declare remote servers. Entries that start a program or use variables
+or files are left out.
 
 ## Trust
 
-A project's files are part of the project and may come from others. Until you approve them, their servers are \`disabled\` with the
-reason \`trust\`: they are not started, not contacted, and none of their variables is resolved. They do not change your own servers,
-and the file's \`tools\`, \`agent\`, \`permission\`, \`maxServers\` and \`experimental\` are ignored. At most 200 servers that are not approved
-are shown, of all project files together and regardless of \`maxServers\`; one diagnostic per file reports the rest. Approved servers
-are never left out in favour of them. All project files together may have at most 8 MiB; files beyond that are left out and reported.
+Project files are part of the project and may come from others. Until you approve them, their servers are \`disabled\` with the reason
+\`trust\`: they are not started, not contacted, and none of their variables is resolved. They do not change your own servers, and their
+\`tools\`, \`agent\`, \`permission\`, \`maxServers\` and \`experimental\` are ignored. At most 200 servers that are not approved are
+shown, of all project files together and regardless of \`maxServers\`; one diagnostic per file reports the rest. Approved servers are
+never left out in favour of them. All project files together may have at most 8 MiB; files beyond that are left out and reported.
 
 \`mcp-supervisor trust\` shows each entry (command line, URL, variables, working directory) and what changed since the last approval,
-then asks. \`--yes\` skips the question and is required without a terminal. In a program, \`ConfigFiles.review()\` returns what would be
-approved, and \`ConfigFiles.trust()\` approves it.
+then asks for approval. \`--yes\` skips the question and is required without a terminal. In a program, \`ConfigFiles.review()\` returns
+what would be approved, and \`ConfigFiles.trust()\` approves it.
 
-- Variables and files are always shown by name, even next to hidden text: \`[redacted]{env:TOKEN}\`.
-- Command lines, hosts, paths, and variables that affect what runs (\`PATH\`, \`NODE_OPTIONS\`, \`GIT_…\`, \`…_COMMAND\` and similar) are
-  shown in full. In other variables, headers and URLs, possible secrets are hidden.
+- Variables and files are always shown as they are referenced, even next to hidden text: \`[redacted]{env:TOKEN}\`.
+- Command lines, hosts, paths, and variables that affect what runs (\`PATH\`, \`NODE_OPTIONS\`, \`GIT_…\`, \`…_COMMAND\` and similar)
+  are shown in full. In all other variables, in headers and in URLs, possible secrets are hidden.
 - No part is omitted. A file with an entry of more than 500 values is refused.
 
-An approval covers one server as its entry is written now, in one real file, with the real directory it runs in: if \`cwd\` becomes a
-symbolic link, a new approval is required. If an entry changes, only that server needs a new approval. A copy of the project, or
-the project at another path, needs its own approvals. A project file that is a symbolic link to a target outside of the project is left
-out (\`link_outside\`), even if the target is approved elsewhere.
+An approval covers one entry with its current text, the real path of its file, and the real directory in which its server runs: if
+\`cwd\` becomes a symbolic link, a new approval is required. If an entry changes, only that server needs a new approval. A copy of the
+project, or the project at another path, needs its own approvals. A project file that is a symbolic link to a target outside of the
+project is left out (\`link_outside\`), even if the target is approved elsewhere.
 
-\`add\` approves the server it writes. \`enable\` and \`disable\` do not change an approval. The command \`enable\` shows a server that is not
-approved and asks; without a terminal it fails with exit code 3 and refers to \`trust\`. In a program, \`ConfigFiles.reviewServer()\`
-returns what would be approved for one server. Servers of project files whose names contain control or invisible characters are left
-out with a diagnostic, and \`trust\` refuses such a file.
+\`add\` approves the server it writes. \`enable\` and \`disable\` do not change an approval. The command \`enable\` shows a server that
+is not approved and asks for approval; without a terminal it fails with exit code 3 and refers to \`trust\`. In a program,
+\`ConfigFiles.reviewServer()\` returns what would be approved for one server. Servers of project files whose names contain control or
+invisible characters are left out with a diagnostic, and \`trust\` refuses such a file.
 
-\`trust\` also trusts the project's directory: your own servers without \`cwd\` then run there. This works without a project file as well.
-With a file (\`trust mcp-supervisor.json\`), only that file is approved. \`--revoke\` revokes the same approvals.
-Approvals are stored in \`trust.json\` of the state directory as keyed hashes. The text of an entry is not stored, so a review shows which
-parts changed, but not their previous values.
+\`trust\` also trusts the project's directory: your own servers without \`cwd\` then run there. This also works if the project has no
+project file. \`trust mcp-supervisor.json\` approves only that file. With \`--revoke\`, both forms revoke what they would approve.
+Approvals are stored in \`trust.json\` of the state directory as keyed hashes. The text of an entry is not stored, so a review shows
+which parts changed, but not their previous values.
 
 ## Editing
 
-\`ConfigFiles.add\`, \`remove\`, \`enable\` and \`disable\` change only the necessary text: comments, order, indentation, line ends and a byte
-order mark are kept, and removing an added server restores the original bytes. The changed text is parsed before it is written. If
-anything but the requested change differs, nothing is written, and the call fails with \`EditRefused\`. Writes are atomic, serialised
-across processes, keep file permissions and follow symbolic links. The previous content is saved in \`backups/\` of the state directory,
-with mode \`0600\`.
+\`ConfigFiles.add\`, \`remove\`, \`enable\` and \`disable\` change only the necessary text: comments, order, indentation, line ends and
+a byte order mark are kept, and removing an added server restores the original bytes. The changed text is parsed before it is written.
+If it differs in more than the requested change, nothing is written, and the call fails with \`EditRefused\`. Writes are atomic,
+serialised across processes, keep file permissions and follow symbolic links. The previous content is saved in \`backups/\` of the state
+directory, with mode \`0600\`.
 
-A new server is written to the project's file if there is one, otherwise to the global file (\`scope\` or \`file\` select another one).
+A new server is written to the project file if there is one, otherwise to the global file (\`scope\` or \`file\` select another one).
 \`mcp-supervisor add\` makes relative paths of the command line absolute if they exist: words that are \`.\` or \`..\`, or that contain a
-slash or have a file extension, also in \`--option=PATH\`. In a project's file they stay relative to the working directory of the server.
+slash or have a file extension, also in \`--option=PATH\`. In a project file they stay relative to the working directory of the server.
 
 ## Automatic reload
 
 The supervisor watches directories, so it notices replaced, deleted and new files, symbolic links and mounted configurations. Changes
 within 60 ms are applied together. Only the content counts: saving a file without a change restarts nothing. Files referenced by
-\`{file:}\` and approvals are watched as well. \`restart\` reads all files again first, whether or not a change was noticed.
+\`{file:}\` and approvals are watched as well. Before it restarts a server, \`restart\` reads all files again, even if no change was
+noticed.
 
 ## Import
 
-\`ConfigFiles.importFrom(client)\` finds the files of \`opencode\`, \`claude-desktop\`, \`claude-code\`, \`cursor\`, \`vscode\`, \`windsurf\`,
-\`gemini\` and \`codex\` on Linux, macOS and Windows. It returns the servers to add and those it skips, with the reason. It writes nothing;
-\`ConfigFiles.addImported\` writes a server.
+\`ConfigFiles.importFrom(client)\` finds the files of \`opencode\`, \`claude-desktop\`, \`claude-code\`, \`cursor\`, \`vscode\`,
+\`windsurf\`, \`gemini\` and \`codex\` on Linux, macOS and Windows. It returns the servers that can be added, and those that are
+skipped, with the reason. It writes nothing; \`ConfigFiles.addImported\` writes one server.
 `

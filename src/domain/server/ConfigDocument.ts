@@ -46,15 +46,15 @@ export const ConfigDocument = openStruct({
   ),
   guard: Input.key(
     Schema.Boolean,
-    "Whether a guard process ends the servers if the supervisor is killed. Read when the supervisor starts. Default true."
+    "Whether a guard process ends the servers if the supervisor is killed. A change applies at the next start of the supervisor. Default true."
   ),
   permission: Input.key(
     Schema.Unknown,
-    "Rules for what may be called without asking. Not applied yet: a file with this key gets the warning `permission_not_applied`."
+    "Rules for what may be called without asking. This release ignores them, with the warning `permission_not_applied`."
   ),
   maxServers: Input.key(
     Schema.Int.pipe(Schema.between(1, 10_000)),
-    "Maximum number of servers that are used of one file, in the order of the file; the rest is left out and reported. The value of the highest trusted layer applies to every file. Of servers that are not trusted, at most 200 in all project files together are used. Default 1000"
+    "Maximum number of servers of one file; further ones, in the order of the file, are left out and reported. Every file has the limit that the highest trusted layer sets. Servers that are not trusted are limited to 200 in all project files together. Default 1000"
   ),
   experimental: Input.key(
     openStruct({ mcp_timeout: Input.key(Input.Millis, 'The "timeout" of servers that do not set one.') }),

@@ -115,8 +115,14 @@ export const Timeout = Schema.Union(
       Millis,
       `Time limit for fetching one list (tools, resources or prompts), all pages. Default ${defaults.timeout.list}.`
     ),
-    call: key(Millis, `Time limit for a call without a progress notification. Default ${defaults.timeout.call}.`),
-    total: key(Millis, `Time limit for a whole call. Default ${defaults.timeout.total}, or "call" if that is longer.`)
+    call: key(
+      Millis,
+      `Time limit for a call; each progress notification restarts it. Default ${defaults.timeout.call}.`
+    ),
+    total: key(
+      Millis,
+      `Time limit for a call, whatever progress it reports. Default ${defaults.timeout.total}, or "call" if that is longer.`
+    )
   })
 )
 
@@ -127,19 +133,22 @@ export const Timeout = Schema.Union(
 export const Restart = Schema.Struct({
   base: key(
     Millis,
-    `Upper bound of the delay before the second restart; the first restart is immediate. Default ${defaults.restart.base}.`
+    `Upper bound of the random delay before the second restart; the first restart is immediate. Default ${defaults.restart.base}.`
   ),
-  factor: key(Factor, `Factor by which the upper bound grows with each failure. Default ${defaults.restart.factor}.`),
-  cap: key(Millis, `Maximum of the upper bound. Default ${defaults.restart.cap}.`),
+  factor: key(
+    Factor,
+    `Factor by which this upper bound grows with each further failure. Default ${defaults.restart.factor}.`
+  ),
+  cap: key(Millis, `The upper bound grows no further than this. Default ${defaults.restart.cap}.`),
   stableAfter: key(Millis, `Uptime after which the failure streak is reset. Default ${defaults.restart.stableAfter}.`),
   maxRestarts: key(
     Schema.Union(Count, Schema.Literal("none")),
-    `Maximum number of restarts within "window"; after more, the server is failed until "cooldown" has passed. Default ${defaults.maxRestarts.local} (local), "none" (remote).`
+    `Maximum number of restarts within "window"; instead of one more, the server is failed until "cooldown" has passed. Default ${defaults.maxRestarts.local} (local), "none" (remote).`
   ),
   window: key(Millis, `Period in which restarts are counted. Default ${defaults.restart.window}.`),
   cooldown: key(
     Millis,
-    `Time after which one more attempt is made when "maxRestarts" was exceeded. Default ${defaults.restart.cooldown}.`
+    `Time from reaching "maxRestarts" until one more attempt. Default ${defaults.restart.cooldown}.`
   )
 })
 
@@ -185,7 +194,7 @@ export const OAuth = Schema.Union(
     ),
     assumePkce: key(
       Schema.Boolean,
-      "Allow a login although the published metadata does not list PKCE with S256. Default false."
+      "Allow a login even if the published metadata does not list PKCE with S256. Default false."
     ),
     grant: key(
       Schema.Literal("authorization_code", "client_credentials"),
@@ -200,11 +209,11 @@ export const OAuth = Schema.Union(
 const shared = {
   timeout: key(Timeout, "Time limits for connecting, listing and calling: one duration for all three, or an object."),
   restart: key(Restart, "When the supervisor restarts a server whose connection was lost or could not be opened."),
-  health: key(Health, "Health checks of an idle connection; false disables them."),
+  health: key(Health, "Health checks of idle connections; false disables them."),
   protocol: key(Schema.Literal("auto", "legacy", "2026-07-28"), 'The MCP protocol revision. Default "auto".'),
   inheritEnv: key(
     Schema.Boolean,
-    "Local servers: pass on the whole environment instead of an allow-list. Default false."
+    "Whether a local server gets the whole environment instead of an allow-list. Default false."
   ),
   lazy: key(Schema.Boolean, "Start the server with the first call. Default false."),
   idleStop: key(Millis, "Stop a lazy server after this time without use. Default: never."),
@@ -218,11 +227,11 @@ const shared = {
   ),
   catalogTtl: key(
     Millis,
-    `Time after which lists are fetched again, unless the server sends a time of its own. Default ${defaults.catalogTtl}.`
+    `Time after which lists are fetched again, unless the server says how long they are valid. Default ${defaults.catalogTtl}.`
   ),
   listBudget: key(
     PositiveCount,
-    `Maximum size of all lists of the server together, in bytes, counting 32 for each value and key; a server that sends more fails. Default ${defaults.listBudget}.`
+    `Maximum size of all lists of the server together, in bytes, plus 32 for each value and key; a server that sends more fails. Default ${defaults.listBudget}.`
   )
 }
 
@@ -236,7 +245,7 @@ const sharedRemote = {
 
 const common = {
   ...shared,
-  enabled: key(Schema.Boolean, "Whether the server is run. Default true."),
+  enabled: key(Schema.Boolean, "Whether the server runs. Default true."),
   disabled: key(Schema.Boolean, 'The opposite of "enabled", as other clients spell it.'),
   required: key(
     Schema.Boolean,
@@ -293,7 +302,10 @@ export const Remote = Schema.Struct({
   ),
   url: Schema.propertySignature(HttpUrl).annotations({ description: "The URL of the MCP endpoint." }),
   headers: key(Headers, "Headers of every request to the server."),
-  oauth: key(OAuth, "OAuth: automatic by default; false disables it; an object sets what cannot be discovered."),
+  oauth: key(
+    OAuth,
+    "Settings for OAuth, which is automatic by default; false disables it; an object sets what cannot be discovered."
+  ),
   caFile: key(Name, "A PEM file with further certificate authorities to trust for this server."),
   ...sharedRemote,
   ...common
@@ -306,7 +318,7 @@ export const Remote = Schema.Struct({
  * @category inputs
  */
 export const Switch = Schema.Struct({
-  enabled: Schema.propertySignature(Schema.Boolean).annotations({ description: "Whether the server is run." })
+  enabled: Schema.propertySignature(Schema.Boolean).annotations({ description: "Whether the server runs." })
 }).annotations({ identifier: "Switch" })
 
 /**
