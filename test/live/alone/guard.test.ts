@@ -22,7 +22,7 @@ const stubborn = `sh -c 'trap "" TERM; exec sleep 300'`
 
 const server = (...flags: ReadonlyArray<string>) => `exec "${process.execPath}" "${faulty}" ${flags.join(" ")}`
 
-/** Servers of all kinds that do not end by themselves, and how many processes each has. */
+/** Servers of all kinds that do not exit by themselves, with their number of processes. */
 const kinds = {
   direct: [server("ignore-eof", "ignore-term"), 1],
   grandchild: [`${stubborn} & ${server("ignore-eof", "ignore-term")}`, 2],
@@ -41,7 +41,7 @@ const entriesOf = (value: string) =>
 
 const processes = Object.values(kinds).reduce((sum, [, count]) => sum + count, 0)
 
-/** A program with a supervisor, whose servers run. */
+/** A program with a supervisor whose servers run. */
 const startHost = (task: Task) => Effect.flatMap(directory, (path) => startHostIn(path, task))
 
 const startHostIn = (path: string, task: Task) =>
@@ -62,7 +62,7 @@ const kill = (child: ChildProcess) =>
     child.kill("SIGKILL")
   })
 
-/** Kills the program, and gives the time until nothing that carries the mark is left, nor a guard. */
+/** Kills the program, and returns the time until no process with the mark and no guard is left. */
 const afterKill = (pid: number, value: string) => {
   const guards = guardsOf(pid)
   process.kill(pid, "SIGKILL")
@@ -83,7 +83,7 @@ describe.concurrent("a supervisor that is killed", () => {
         yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length === processes)
         const { guards, took } = yield* afterKill(host.child.pid!, value)
         assert.strictEqual(guards.length, 1)
-        // a bound for a loaded machine; the promise is 3 seconds
+        // a limit for a busy machine; the guarantee is 3 seconds
         assert.isBelow(took, 25_000)
         assert.strictEqual(processesCarrying(`TEST_MARK=${other}`).length, 1)
         assert.strictEqual(guardsOf(bystander.child.pid).length, 1)
@@ -114,7 +114,7 @@ describe.concurrent("a supervisor that is killed", () => {
       const environment = { TEST_MARK: value }
       const servers = Object.fromEntries(Array.from({ length: 4 }, (_, each) => [`s${each}`, { command, environment }]))
       const host = yield* startHost({ servers, settled: Object.keys(servers) })
-      // as soon as there is any process, while the others are being started
+      // as soon as there is one process, while the others are starting
       yield* eventually(() => processesCarrying(`TEST_MARK=${value}`).length > 0)
       yield* afterKill(host.child.pid!, value)
     })
@@ -162,7 +162,7 @@ describe("the guard", () => {
       const value = yield* mark("orderly")
       yield* Effect.gen(function* () {
         yield* connect({ command: ["sh", "-c", server()], environment: { TEST_MARK: value } })
-        // the server only
+        // only the server
         assert.strictEqual(kept(), before + 1)
         const [pid, ...more] = guardsOf(process.pid)
         assert.deepStrictEqual(more, [])
@@ -178,7 +178,7 @@ describe("the guard", () => {
     })
   )
 
-  /** All that is logged, instead of being shown. */
+  /** Records all log messages instead of showing them. */
   const logged = () => {
     const lines: Array<object> = []
     const logger = Logger.make(({ annotations, logLevel, message }) => {

@@ -1,4 +1,4 @@
-/** The guard's program, with other tools in its PATH than those of this machine. */
+/** Runs the guard's script with other tools in its PATH than those of this machine. */
 import { spawn } from "node:child_process"
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,15 +9,15 @@ import { guardScript } from "../../../src/connection/process/guardScript.js"
 import { mark, processesCarrying } from "../support/marked.js"
 import { eventually } from "../support/session.js"
 
-/** Where this machine has its tools. */
+/** The paths of this machine's tools. */
 const places = ["/usr/bin", "/bin"]
 
 const realGrep = `PATH=${places.join(":")} exec grep "$@"`
 
-/** A grep as BusyBox builds it by default. */
+/** A grep like the default build of BusyBox. */
 const grepWithoutZ = `case $1 in -*z*) echo "grep: unrecognized option: z" >&2; exit 1 ;; esac\n${realGrep}`
 
-/** A directory for PATH that holds these tools and no others: the text of a script, or nothing for the machine's own. */
+/** A directory for PATH with only these tools: the text of a script, or undefined for the machine's own. */
 const tools = (scripts: Readonly<Record<string, string | undefined>>) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -37,7 +37,7 @@ const tools = (scripts: Readonly<Record<string, string | undefined>>) =>
 
 const complete = { grep: undefined, tr: undefined, sleep: undefined, date: undefined }
 
-/** Runs the guard of a supervisor that started it with these arguments, told it these lines and died. */
+/** Runs the guard of a supervisor that started it with these arguments, wrote these lines and died. */
 const guard = (path: string, known: ReadonlyArray<string>, lines: ReadonlyArray<string>) =>
   Effect.async<number | null>((resume) => {
     const child = spawn("/bin/sh", ["-c", guardScript, "guard", ...known], {
@@ -63,7 +63,7 @@ const stubborn = (value: string, env: Readonly<Record<string, string>>) =>
 
 const left = (value: string) => processesCarrying(`TEST_MARK=${value}`)
 
-/** A group that ran when the guard was started, and one that was started afterwards. */
+/** A group that ran when the guard was started, and one that was started later. */
 const ways: ReadonlyArray<
   readonly [string, (tag: string, group: number) => readonly [ReadonlyArray<string>, ReadonlyArray<string>]]
 > = [
@@ -81,7 +81,7 @@ describe("the script of the guard", () => {
       })
       assert.strictEqual(yield* guard(counting, [value], []), 0)
       yield* eventually(() => left(value).length === 0)
-      // one for each look and one to try whether it works
+      // one for each scan and one for the check at the start
       assert.isBelow(readFileSync(join(counting, "count"), "utf8").split("\n").length, 18)
     })
   )
@@ -93,7 +93,7 @@ describe("the script of the guard", () => {
       yield* stubborn(value, { MCP_SUPERVISOR_RUN: value })
       const [took, code] = yield* Effect.timed(guard(slow, [value], []))
       assert.strictEqual(code, 0)
-      // eight looks before SIGKILL would take 12 s
+      // eight scans before SIGKILL would take 6 s
       assert.isBelow(Duration.toMillis(took), 11_500)
     })
   )

@@ -8,7 +8,7 @@ import { live, temporaryDirectory } from "../support/supervised.js"
 
 type Call = "readdir" | "rm" | "truncate"
 
-/** Calls of the file system that fail: the first so many are let through, the next so many are not. */
+/** Failing file system calls: a number of calls succeeds, then a number of calls fails. */
 const faults = new Map<Call, { after: number; times: number }>()
 
 vi.mock(import("node:fs/promises"), async (original) => {
@@ -34,7 +34,7 @@ const fail = (name: Call, after: number, times: number) => Effect.sync(() => voi
 
 const highest = (path: string) => Math.max(...readdirSync(path).map(Number).filter(Number.isFinite))
 
-/** Somebody else of the same process: he can neither rob us nor wait for us. */
+/** Another holder in this process, which can neither take over the lock nor wait for it. */
 const isFree = (path: string) =>
   Effect.flatMap(FileLock.make(path, { patience: "300 millis" }), (lock) => lock.withLock(Effect.succeed(true)))
 
@@ -44,7 +44,7 @@ describe("a lock on a file system with occasional failures", () => {
     Effect.gen(function* () {
       const path = join(yield* temporaryDirectory, "lock")
       const lock = yield* FileLock.make(path)
-      // the look before is good, the one after is not
+      // the check before succeeds, the one after fails
       yield* fail("readdir", 1, 1)
       const error = yield* Effect.flip(lock.withLock(Effect.void))
       assert.deepStrictEqual([error.reason, error.code], ["unusable", "EMFILE"])

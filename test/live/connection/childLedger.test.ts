@@ -27,7 +27,7 @@ import { connect, eventually, faulty, groupOf, local, processesWith } from "../s
 const stubborn = [process.execPath, faulty, "ignore-eof", "ignore-term"]
 const wrapped = ["sh", "-c", `"${process.execPath}" "${faulty}" ignore-eof ignore-term stubborn-grandchild; exit $?`]
 
-/** A state directory that is gone after the test. */
+/** A state directory that is removed after the test. */
 const stateDirectory = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "ledger-"))),
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
@@ -40,13 +40,13 @@ const files = (stateDir: string): ReadonlyArray<string> => {
 
 const running = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
 
-/** Ends a process of the test by its number, whatever has become of the test. */
+/** Ends a process of the test by its pid at the end of the scope. */
 const endAtLast = (child: ChildProcess) =>
   Effect.sync(() => {
     if (running(child)) child.kill("SIGKILL")
   })
 
-/** A process that ignores SIGTERM, and leads a group of its own. It is ready when it has said so. */
+/** A process that ignores SIGTERM and leads its own group. It is ready when it writes a line. */
 const bystander = (env: Record<string, string>, args: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
     const program = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); process.stdout.write('ready')"
@@ -64,7 +64,7 @@ const bystander = (env: Record<string, string>, args: ReadonlyArray<string> = []
     return child
   })
 
-/** A host that has connected to its servers. */
+/** A host that is connected to its servers. */
 const startHost = (stateDir: string, commands: ReadonlyArray<ReadonlyArray<string>>) =>
   Effect.gen(function* () {
     const host = yield* Effect.promise(() => bundle("./ledgerHost.ts"))
@@ -95,13 +95,13 @@ const kill = (child: ChildProcess) =>
     child.kill("SIGKILL")
   })
 
-/** What is recorded with a ledger of that directory, until the scope closes. */
+/** Records with a ledger of that directory, until the scope closes. */
 const record = (stateDir: string, run: string = randomUUID()) =>
   Effect.flatMap(ChildLedger, (ledger) => ledger.record(run)).pipe(Effect.provide(FileChildLedger.layer(stateDir)))
 
 const silent = Logger.replace(Logger.defaultLogger, Logger.none)
 
-/** Writes a file as another owner would have. */
+/** Writes a file as another owner would. */
 const forge = (stateDir: string, owner: object, runs: ReadonlyArray<string>, more: object = {}) => {
   const directory = join(stateDir, "children")
   mkdirSync(directory, { recursive: true })
@@ -110,10 +110,10 @@ const forge = (stateDir: string, owner: object, runs: ReadonlyArray<string>, mor
   return name
 }
 
-/** An owner of this boot who is dead for certain. */
+/** An owner of this boot that is certainly dead. */
 const deadOwner = Effect.map(ProcessIdentity.self, (self) => ({ ...self, startedAt: "0" }))
 
-/** All that was logged, instead of being shown. */
+/** Records all log messages instead of showing them. */
 const logged = () => {
   const lines: Array<object> = []
   const logger = Logger.make(({ annotations, logLevel, message }) => {
@@ -142,7 +142,7 @@ describe("a host that was killed", () => {
         yield* kill(killed.child)
         assert.strictEqual(killed.leaders.flatMap(groupOf).length, 4)
 
-        // the first thing the next one says is that its server runs: by then the others are gone
+        // the next host first reports that its server runs: by then the other processes have ended
         const next = yield* startHost(stateDir, [stubborn])
         assert.deepStrictEqual(killed.leaders.flatMap(groupOf), [])
         assert.strictEqual(living.leaders.flatMap(groupOf).length, 1)
@@ -353,7 +353,7 @@ describe("FileChildLedger", () => {
       )
       yield* eventually(() => !running(left))
       assert.isTrue(ours.every(running))
-      // the record of the dead owner goes after its processes
+      // the record of the dead owner is removed after its processes
       yield* eventually(() => files(stateDir).length === runs.length)
       const recorded = files(stateDir).flatMap(
         (name) => JSON.parse(readFileSync(join(stateDir, "children", name), "utf8")).runs
@@ -422,7 +422,7 @@ describe("a connector", () => {
           connect(local(run), { onPhase: () => Effect.asVoid(Deferred.succeed(phase, undefined)) })
         )
         yield* Deferred.await(phase)
-        // in the time that a second remote server takes, the local one would have been started
+        // the local server would have started by the time a second remote server responds
         yield* connect({ url })
         assert.deepStrictEqual(processesWith(run), [])
         yield* Deferred.succeed(recorded, undefined)

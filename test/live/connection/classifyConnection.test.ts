@@ -1,4 +1,4 @@
-/** What the SDK really throws, and what becomes of it: a new version of the SDK that words an error anew fails here. */
+/** Checks the errors that the SDK throws and their conversion: a new version of the SDK with other errors fails here. */
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"

@@ -5,7 +5,7 @@ import * as Peers from "../support/contractServers/peers.js"
 import { rows, closedPort } from "../support/classification.js"
 
 describe("a login", () => {
-  // the SDK has much to say about logins, and says it to the console
+  // the SDK logs much about logins to the console
   beforeAll(() => void vi.spyOn(console, "warn").mockImplementation(() => {}))
   afterAll(() => void vi.restoreAllMocks())
 
@@ -13,7 +13,7 @@ describe("a login", () => {
   const held = { access_token: "old", token_type: "Bearer", refresh_token: "refresh" }
   const wanting = (peer: Peers.OAuthPeer, provider: OAuthClientProvider = Peers.memoryProvider()) =>
     Effect.flatMap(Peers.oauthPeer(peer), (url) => Peers.connectThrows(Peers.overHttp(url, { authProvider: provider })))
-  /** The way back from the browser. */
+  /** The redirect of the browser. */
   const returning = (peer: Peers.OAuthPeer, parameters: Readonly<Record<string, string>> = { code: "a-code" }) =>
     Effect.gen(function* () {
       const url = yield* Peers.oauthPeer(peer)

@@ -178,7 +178,7 @@ describe("the wire keeps information that the SDK drops", () => {
   )
 })
 
-/** Anything at all, and the SDK's own errors with anything in them. */
+/** Any value, and the SDK's own errors with any content. */
 const thrownValue = (() => {
   const text = fc.oneof(fc.string(), fc.constant(secret), fc.constant(`x ${secret} y`))
   const anything = fc.anything({ withNullPrototype: true, withBigInt: true, withDate: true, withSparseArray: true })

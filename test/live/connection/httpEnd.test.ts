@@ -1,4 +1,4 @@
-/** Servers that close their connection while what they sent is not read yet. */
+/** Servers that close their connection before their response is read. */
 import { createServer, type Socket } from "node:net"
 import type { AddressInfo } from "node:net"
 import { gzipSync } from "node:zlib"
@@ -7,7 +7,7 @@ import { Effect } from "effect"
 import * as HttpClient from "../../../src/connection/http/HttpClient.js"
 
 const text = "x".repeat(300_000)
-/** Numbers do not shrink much. */
+/** Numbers, which do not compress well. */
 const zipped = gzipSync(Array.from({ length: 80_000 }, (_, at) => `${(at * 7919) % 10_007}`).join())
 
 const chunked = (body: Buffer) =>
@@ -15,7 +15,7 @@ const chunked = (body: Buffer) =>
 
 const plain = Buffer.from(text)
 
-/** All ways to say where a body ends, and what is sent. */
+/** All ways to mark the end of a body, with the bytes that are sent. */
 const framings: Readonly<Record<string, { readonly headers: ReadonlyArray<string>; readonly body: Buffer }>> = {
   "content-length": { headers: [`content-length: ${plain.length}`, "connection: close"], body: plain },
   "content-length, said to stay open": { headers: [`content-length: ${plain.length}`], body: plain },
@@ -46,7 +46,7 @@ const serving = (answer: (socket: Socket) => void) =>
     ({ close }) => close
   )
 
-/** Reads one response, and pauses for some turns of the event loop after every piece. */
+/** Reads one response, and pauses for some turns of the event loop after every chunk. */
 const readSlowly = (client: HttpClient.HttpClient, url: URL, turns: number) =>
   Effect.async<number, Error>((resume) => {
     let read = 0

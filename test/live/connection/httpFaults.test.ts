@@ -18,7 +18,7 @@ import { assertTag } from "../../support/assertTag.js"
 import { live } from "../support/live.js"
 import { connect, eventually, textOf } from "../support/session.js"
 
-/** A server that answers every call in one way. */
+/** A server that responds to every call in one way. */
 const calling = (answer: Answer) =>
   Effect.gen(function* () {
     const server = yield* serve(
@@ -97,7 +97,7 @@ describe("calls over HTTP", () => {
       assert.strictEqual(assertTag(cause, "HttpFailed").retryAfter, 3000)
       assertTag(yield* call, "NotSent")
       assert.strictEqual(assertTag(yield* call, "AuthRequired").scope, "admin")
-      // none of these says anything about the connection
+      // none of these affects the connection
       yield* session.probe("5 seconds")
     })
   )

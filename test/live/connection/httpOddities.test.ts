@@ -185,7 +185,7 @@ describe("subscriptions", () => {
       const { server, session } = yield* withOwn((received, response) => {
         const { method } = received.message
         if (method !== "resources/subscribe" && method !== "resources/unsubscribe") return false
-        // the server is slow to forget
+        // the server is slow to unsubscribe
         const done = () => {
           told.push(method)
           json(response, result(received, {}))

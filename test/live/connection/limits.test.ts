@@ -1,4 +1,4 @@
-/** What a server sends is bounded in bytes and in depth, and a server that exceeds a bound affects only itself. */
+/** Limits of size and depth for everything that a server sends; a server that exceeds one affects only itself. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -25,7 +25,7 @@ const oversized = (mode: string, count = 0) => ({
 
 const good = faultyServer()
 
-/** A supervisor of real processes behind its control API. */
+/** A supervisor of real processes with its control API. */
 const controlled = (servers: NonNullable<McpSupervisor.Options["servers"]>, options: McpSupervisor.Options = {}) =>
   Effect.gen(function* () {
     const stateDir = yield* temporaryDirectory

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber, Option } from "effect"
 import { loginPath, type Options } from "../../../src/connection/stdio/LoginPath.js"
 
-/** A directory with a shell in it that does what the lines say. `$2` is what it is asked to run. */
+/** A directory with a shell that runs these lines. `$2` is the command that it receives. */
 const shellOf = (...lines: ReadonlyArray<string>) =>
   Effect.map(
     Effect.acquireRelease(
@@ -25,7 +25,7 @@ const ask = (shell: string | undefined, options?: Partial<Options>) =>
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
-    // killed, but nobody has asked for its exit code yet
+    // killed, but its exit code is not read yet
     return !existsSync("/proc/self/stat") || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
   } catch {
     return false
@@ -35,7 +35,7 @@ const isAlive = (pid: number): boolean => {
 const eventually = <A>(read: () => A, until: (value: A) => boolean) =>
   Effect.sync(read).pipe(Effect.delay("10 millis"), Effect.repeat({ until }), Effect.timeout("30 seconds"))
 
-/** The processes that the shell writes down, once there are so many. */
+/** The pids that the shell writes down, once there are enough. */
 const pidsIn = (file: string, count: number) =>
   eventually(
     () => (existsSync(file) ? readFileSync(file, "utf8") : "").split("\n").slice(0, -1).map(Number),

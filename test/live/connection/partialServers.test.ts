@@ -24,7 +24,7 @@ layer(Connector.layer(), { excludeTestServices: true })("a server that has only 
     Effect.gen(function* () {
       const { session, told } = yield* meet(raw({ capabilities: { [only]: {} }, pageSize: 100 }))
       const lists = yield* everyList(session)
-      // what it has received is told in order
+      // the server reports the messages that it received in order
       yield* session.probe("5 seconds")
       yield* told.find(received("ping"))
       assert.deepStrictEqual(askedFor(told), listMethods[only])

@@ -38,7 +38,7 @@ const isGone = (pid: number) => {
   }
 }
 
-/** Starts a scripted server and speaks to it line by line. The end of the test ends it. */
+/** Starts a scripted server and talks to it line by line. It ends with the test. */
 const start = (script: ScriptedServer.StdioScript) => {
   const { command, args } = ScriptedServer.stdio(script)
   const child = spawn(command, args)
@@ -69,7 +69,7 @@ const start = (script: ScriptedServer.StdioScript) => {
   }
 }
 
-/** Uses everything a good server offers, through the SDK. */
+/** Uses all features of a correct server, through the SDK. */
 const useAll = async (client: Client) => {
   const { tools } = await client.listTools()
   const { content } = await client.callTool({ name: "two" })

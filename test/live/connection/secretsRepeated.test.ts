@@ -1,4 +1,4 @@
-/** A server that repeats its own secrets: in its introduction, in names, in descriptions, in what it writes. */
+/** A server that repeats its own secrets: in its server info, in names, in descriptions, in its output. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,7 +12,7 @@ import { awaitStatus, live, supervise, temporaryDirectory } from "../support/sup
 
 const canary = "CANARY-7Hq2-secret"
 
-/** It puts the variable KEY wherever a server can put a text. */
+/** It puts the variable KEY into every text that a server can send. */
 const program = `
 const key = process.env.KEY
 const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n")
@@ -45,7 +45,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 
 const server = { command: process.execPath, args: ["-e", program], environment: { KEY: canary } }
 
-/** Without what a terminal does not show. */
+/** Removes characters that a terminal does not show. */
 // oxlint-disable-next-line no-control-regex
 const visible = (text: string) => text.replace(/\u001b\[[\d;]*m|\u200b/g, "")
 

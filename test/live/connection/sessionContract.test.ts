@@ -10,12 +10,12 @@ import { pythonIsInstalled } from "../support/exampleServers.js"
 import { eventually, textOf } from "../support/session.js"
 import { type Conversation, converse, makeTold } from "../support/contractServers/conversation.js"
 
-/** How long a call may be without a sign of life while a slow person is asked, and how long that person takes. */
+/** The idle timeout of a call while a slow person is asked, and the time that the person takes. */
 const idle = "1000 millis"
 const total = "1100 millis"
 const thinking = "1400 millis"
 
-/** People and a model that answer at once, but for the one question that takes time. */
+/** Handlers that respond at once, except for one slow question. */
 const makeHandlers = (
   asked: Journal<string>,
   roots: SubscriptionRef.SubscriptionRef<ReadonlyArray<Protocol.Root>>
@@ -41,7 +41,7 @@ class Contact extends Context.Tag("test/Contact")<
   }
 >() {}
 
-/** One session with everything, which most tests share: to start a server takes most of the time. */
+/** One session with all features, which most tests share, because starting a server takes most of the time. */
 const contact = ({ start }: Subject) =>
   Layer.scoped(
     Contact,
@@ -68,7 +68,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** The capabilities of ours that a server was told last. */
+/** The client capabilities that a server received last. */
 const advertised = (era: Protocol.Era, entries: ReadonlyArray<Told>) => {
   const greeting = entries.findLast(received(era === "legacy" ? "initialize" : "server/discover"))
   const { _meta: meta, capabilities } = (greeting?.params ?? {}) as {
@@ -209,7 +209,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
               since().includes(entry) && received("tools/call")(entry) && entry.params?.name === features.call.name
           )
           const cancelled = () => since().filter(received("notifications/cancelled"))
-          // over HTTP each message has its own way, and may arrive after the next
+          // over HTTP each message is a separate request, and may arrive after the next
           yield* eventually(() => cancelled().length >= waiting.cancellations)
           assert.strictEqual(cancelled().length, waiting.cancellations)
           const call = since().find((entry) => received("tools/call")(entry) && entry.params?.name === waiting.name)
@@ -288,7 +288,7 @@ for (const subject of subjects({ python: pythonIsInstalled })) {
             .subscribeResource(updates.uri)
             .pipe(Stream.take(1), Stream.runCollect, Effect.fork)
           const { id } = yield* told.find(wanted)
-          // the server has heard the wish; that it has granted it is known by its next answer
+          // the server has received the request; its next response shows that it has handled it
           yield* session.probe("5 seconds")
           yield* session.callTool(updates.name, updates.args)
           assert.deepStrictEqual([...(yield* Fiber.join(reader))], [{ uri: updates.uri }])

@@ -86,7 +86,7 @@ describe("each timeout ends its own requests, whatever the others are", () => {
 })
 
 describe("while a language model is asked", () => {
-  /** Longer than the limits of the requests that wait. */
+  /** Longer than the timeouts of the pending requests. */
   const slow = Effect.as(Effect.sleep("1200 millis"), {
     role: "assistant" as const,
     content: { type: "text", text: "hm" },
@@ -126,7 +126,7 @@ describe("while a language model is asked", () => {
 describe("a message that is too long over HTTP", () => {
   const megabyte = Buffer.alloc(1024 * 1024, "x")
 
-  /** Writes a megabyte at a time, as fast as it is read, until nobody reads any more or there is far too much. */
+  /** Writes a megabyte at a time, as fast as it is read, until the reader closes or far too much is written. */
   const pour = (response: ServerResponse, chunk: Uint8Array, poured: (bytes: number) => void) => {
     let total = 0
     const more = () => {
@@ -209,7 +209,7 @@ describe("the leftovers", () => {
           const id = String(received.headers["mcp-session-id"])
           if (received.method === "DELETE") sessions.delete(id)
           if (received.method === "GET") {
-            // a stream that stays open until the client leaves
+            // a stream that stays open until the client closes it
             stream(response).write(": hello\n\n")
             return true
           }
@@ -302,7 +302,7 @@ describe("a server that is killed while a large call is written", () => {
           () => Effect.sync(() => process.off("uncaughtException", note).off("unhandledRejection", note))
         )
         const session = yield* connect(yield* scripted(kind, { tools: ["echo"] }))
-        // it no longer reads: a pipe holds far less than a call
+        // it no longer reads: a pipe holds much less than a call
         process.kill(session.info.pid!, "SIGSTOP")
         const value = "x".repeat(1_000_000)
         const requests: ReadonlyArray<Effect.Effect<unknown, RequestError>> = [

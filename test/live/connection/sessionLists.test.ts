@@ -11,7 +11,7 @@ const object = { type: "object" }
 const tool = (name: string) => ({ name, inputSchema: object })
 const names = (items: ReadonlyArray<{ readonly name: string }>) => items.map(({ name }) => name)
 
-/** A server whose list of tools is what it is told, page by page. */
+/** A server whose list of tools the test sets, page by page. */
 const listing = (kind: Kind, ...pages: ReadonlyArray<object>) =>
   Effect.flatMap(
     scripted(kind, {
@@ -22,7 +22,7 @@ const listing = (kind: Kind, ...pages: ReadonlyArray<object>) =>
   )
 
 describe("an invalid entry of a list", () => {
-  /** Entries of which the good ones name a place that nothing has to ask for. */
+  /** Entries whose valid ones contain a URL that must never be requested. */
   const entries = (trap: string) => {
     const inputSchema = {
       type: "object",
@@ -77,7 +77,7 @@ describe("an invalid entry of a list", () => {
         ]
       )
       for (const name of names(kept)) assert.strictEqual(textOf(yield* session.callTool(name, { a: 1 })), name)
-      // what a schema points to is never asked for
+      // a reference in a schema is never requested
       assert.deepStrictEqual(trap.received, [])
     })
 
@@ -174,7 +174,7 @@ describe("pages", () => {
     })
   )
 
-  /** A server of which every page has another one after it. */
+  /** A server with endless pages. */
   const endless = (kind: Kind, entries: number) => {
     let pages = 0
     const own = (received: Received, response: Parameters<typeof json>[0]) => {

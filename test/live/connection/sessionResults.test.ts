@@ -23,14 +23,14 @@ import { connect, eventually, textOf } from "../support/session.js"
 
 const { answer, notify } = ScriptedServer
 
-/** It still answers. */
+/** Checks that the session still works. */
 const isUsable = (session: Session) =>
   Effect.map(session.callTool("echo"), (result) => assert.strictEqual(textOf(result), "echo"))
 
 const toolOf = ({ message }: Received) => message.params?.name
 
 describe("requests in flight over HTTP", () => {
-  /** A server that never answers the call of one tool, and answers that of another with a status. */
+  /** A server that never responds to the call of one tool, and rejects that of another with a status. */
   const server = (kind: Kind, code: number) => {
     const own = (received: Received, response: Parameters<typeof status>[0]) => {
       if (received.message.method === "tools/list") return true
@@ -289,7 +289,7 @@ describe("a call in the modern era over HTTP whose headers the server does not a
   }
   const listed = { resultType: "complete", tools: [tool], ttlMs: 0, cacheScope: "private" }
 
-  /** A server that accepts a call if `accepts` does. */
+  /** A server that accepts a call if `accepts` returns true. */
   const picky = (accepts: (received: Received) => boolean) =>
     serve(
       modern((received, response) => {

@@ -22,7 +22,7 @@ describe("a server that cannot be started", () => {
       const error = yield* Effect.flip(connect({ command: "no-such-command", env: { PATH } }))
       const { message, reason, where } = assertTag(error, "SpawnFailed")
       assert.strictEqual(reason, "not_found")
-      // what was declared in the environment is secret, even if it is a PATH
+      // declared variables are secret, even a PATH
       assert.isDefined(where)
       assert.include(message, "no-such-command")
     })
@@ -100,7 +100,7 @@ describe("a server that dies", () => {
       const [session, other] = yield* Effect.all([connect(local()), connect(local())])
       const pending = yield* Effect.fork(Effect.flip(session.callTool("silent")))
       const elsewhere = yield* Effect.fork(other.callTool("progress", { steps: 5, every: 100 }))
-      // an answer after the call says that the call has arrived
+      // a response after the call shows that the call has arrived
       yield* session.callTool("echo", { value: 1 })
       process.kill(session.info.pid!, "SIGKILL")
       const [took, error] = yield* Effect.timed(Fiber.join(pending))
@@ -376,7 +376,7 @@ describe("a container", () => {
     Effect.gen(function* () {
       const directory = mkdtempSync(join(tmpdir(), "supervisor-"))
       const docker = join(directory, "docker")
-      // a container goes on when its client is killed: only the end of its input reaches it
+      // a container keeps running when its client is killed: only the end of its input reaches it
       writeFileSync(
         docker,
         `#!/bin/sh\ntrap 'echo TERM >> "${directory}/events"' TERM\n"${process.execPath}" "${faulty}"\necho EOF >> "${directory}/events"\n`

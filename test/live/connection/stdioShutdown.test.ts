@@ -41,7 +41,7 @@ describe.concurrent("closing the scope of a local server", () => {
         yield* eventually(() => groupOf(leader).length === processes)
         const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
         assert.deepStrictEqual(groupOf(leader), [])
-        // a bound that must hold, not a measurement: the steps of the shutdown and a second
+        // a limit, not a measurement: the steps of the shutdown and a second
         assert.isBelow(Duration.toMillis(took), budget + 15_000)
       }).pipe(provided)
     )

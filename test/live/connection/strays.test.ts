@@ -39,7 +39,7 @@ describe.concurrent("the orderly end of a server", () => {
         const [took] = yield* Effect.timed(close)
         assert.deepStrictEqual(processesCarrying(`TEST_MARK=${ours}`), [])
         assert.strictEqual(processesCarrying(`TEST_MARK=${other}`).length, 2)
-        // the shutdown budget, and some time for a loaded machine
+        // the shutdown budget, and some reserve for a busy machine
         assert.isBelow(Duration.toMillis(took), 20_000)
       }).pipe(Effect.provide(Connector.layer()))
     )
@@ -88,7 +88,7 @@ describe.concurrent("a supervisor that was started from within a server", () => 
         yield* eventually(() => sleeping().length === 1)
         process.kill(outerPid, "SIGKILL")
         yield* eventually(() => guardsOf(outerPid).length === 0)
-        // the second line of defence spares it as well
+        // the ledger does not end it, either
         outer.configure({})
         yield* Effect.promise(() => outer.run(["list"]))
         assert.deepStrictEqual(sleeping(), [])

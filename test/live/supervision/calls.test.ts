@@ -169,7 +169,7 @@ describe.concurrent("a call", () => {
       const call = supervisor.callTool(handle.name)
       const before = textOf(yield* call)
       assert.strictEqual(before, String(yield* pidOf(supervisor, "it")))
-      // all who ask at the same time get the same new connection
+      // concurrent callers share the new connection
       const statuses = yield* Effect.all([supervisor.restart("it"), supervisor.restart("it")], { concurrency: 2 })
       assert.deepStrictEqual(
         statuses.map(({ status }) => status),

@@ -1,8 +1,8 @@
-/** The small size of each campaign of `npm run break`. What floods, and the catalogue, have tests of their own. */
+/** Runs the small size of each campaign of `npm run break`. Floods and the catalogue have their own tests. */
 import { assert, describe, it } from "vitest"
 import { campaigns, replay, runCampaign } from "../../campaigns/campaigns.js"
 
-/** The same for everybody; `npm run break` draws another one each time. */
+/** A fixed seed; `npm run break` uses a new one each time. */
 const run = { seed: 14, size: "small" } as const
 
 const elsewhere = new Set(["floods", "hostile"])

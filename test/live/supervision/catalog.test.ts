@@ -21,7 +21,7 @@ const listChanged = { jsonrpc: "2.0", method: "notifications/tools/list_changed"
 
 const named = (name: string) => ({ name, inputSchema: { type: "object" } })
 
-/** A server with a stream of its own, whose list of tools a test changes. */
+/** A server with its own stream, whose list of tools a test changes. */
 const changing = (own: (received: Raw.Received, response: ServerResponse) => boolean = () => false) =>
   Effect.gen(function* () {
     const tools: Array<object> = [named("first")]
@@ -54,7 +54,7 @@ const changing = (own: (received: Raw.Received, response: ServerResponse) => boo
     return {
       ...server,
       tools,
-      /** Says so many times that the list has changed. */
+      /** Sends this many notifications about the changed list. */
       say: (times: number) =>
         Effect.zipRight(
           eventually(() => streams.size > 0),
@@ -65,7 +65,7 @@ const changing = (own: (received: Raw.Received, response: ServerResponse) => boo
     }
   })
 
-/** The names of tools, as soon as there are so many. */
+/** The names of tools, once there are enough. */
 const toolsWhen = (supervisor: Supervisor, count: number) =>
   supervisor.catalogChanges.pipe(
     Stream.filter(({ tools }) => tools.length === count),
@@ -87,7 +87,7 @@ describe.concurrent("the list of tools", () => {
       assert.deepStrictEqual(yield* toolsWhen(supervisor, 2), ["it_first", "it_second"])
       assert.strictEqual(textOf(yield* supervisor.callTool("it_second")), "called")
       assert.isAbove((yield* supervisor.catalog).revision, revision)
-      // what is said later is fetched later: by then all 200 have been dealt with
+      // a later notification is handled later: by then all 200 have been handled
       const soFar = countOf(server.received, "tools/list")
       server.tools.shift()
       yield* server.say(1)

@@ -1,6 +1,6 @@
 /**
- * Every client scenario of the official conformance suite that a revision scores, through a supervisor that logs in where that
- * is asked for; and the logins of the suite's last stable release.
+ * Runs every client scenario of the official conformance suite that a revision scores through a supervisor, with logins where
+ * they are required; and the logins of the suite's last stable release.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -8,10 +8,10 @@ import { isTimed, passes, requiredBy } from "../support/conformanceSuite.js"
 
 const client = "./conformanceSupervisor.ts"
 
-/** How many each revision scores. */
+/** The number of scored scenarios of each revision. */
 const scored = { "2025-11-25": 18, "2026-07-28": 32 } as const
 
-// each takes the better part of a core while it starts
+// each uses most of a core while it starts
 const turns = Effect.unsafeMakeSemaphore(2)
 
 const patience = 240_000
@@ -22,7 +22,7 @@ for (const [revision, count] of Object.entries(scored)) {
   describe(`a supervisor passes what ${revision} requires`, () => {
     it(`has ${count} scenarios`, () => assert.strictEqual(scenarios.length, count))
 
-    // those that measure time are in alone/conformance
+    // scenarios that measure time are in alone/conformance
     describe.concurrent("at any speed", () => {
       for (const scenario of scenarios.filter((scenario) => !isTimed(scenario))) {
         const run = passes({ suite: "conformance", scenario, revision, client })

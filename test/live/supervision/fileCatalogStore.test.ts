@@ -14,7 +14,7 @@ const stateDirectory = Effect.acquireRelease(
   (directory) => Effect.sync(() => rmSync(join(directory, ".."), { recursive: true, force: true }))
 )
 
-/** A store as a process of its own would have it. */
+/** A store as in a new process. */
 const open = (stateDir: string): Effect.Effect<Service> =>
   CatalogStore.pipe(Effect.provide(FileCatalogStore.layer(stateDir)))
 
@@ -168,7 +168,7 @@ describe("FileCatalogStore", () => {
       assert.strictEqual(everything.length, 3)
       assert.notInclude(everything.join(), "canary")
       assert.notInclude(everything.join(), Buffer.from("canary").toString("hex"))
-      // another key gives other names: they cannot be guessed from a config
+      // another key gives other file names: they cannot be guessed from a config
       const other = yield* stateDirectory
       yield* (yield* open(other)).save("it", configOf(local), stored("a"))
       assert.notInclude(files(stateDir).join(), files(other)[0]!.slice(-69))

@@ -15,13 +15,13 @@ import { awaitStatus, live as supervised, shellServer, supervise, temporaryDirec
 
 const fixture = (file: string) => fileURLToPath(new URL(`../support/${file}`, import.meta.url))
 
-/** A process that floods, see there. */
+/** A process that floods, see floodServer.mjs. */
 const flooding = (...args: ReadonlyArray<string>) => ({
   command: process.execPath,
   args: [fixture("floodServer.mjs"), ...args]
 })
 
-/** The same over HTTP. */
+/** A flood over HTTP, see floodHttpServer.mjs. */
 const floodingHttp = (
   ...args: ReadonlyArray<string>
 ): Effect.Effect<{ readonly url: string; readonly type: "http" | "sse" }, never, Scope.Scope> =>
@@ -37,7 +37,7 @@ const floodingHttp = (
     Effect.map((url) => ({ url, type: args[0] === "sse" ? ("sse" as const) : ("http" as const) }))
   )
 
-/** A supervisor in a process of its own, with a good server and these, for one second of flood. */
+/** A supervisor in a separate process, with a correct server and these, for one second of flood. */
 const endure = (floods: Task["floods"], rest: Partial<Task> = {}) =>
   Effect.gen(function* () {
     const directory = yield* temporaryDirectory
@@ -49,7 +49,7 @@ const endure = (floods: Task["floods"], rest: Partial<Task> = {}) =>
     return JSON.parse(yield* host.line((line) => line.startsWith("{"))) as Seen
   })
 
-/** What the other servers and the program itself may notice of a flood. The times only tell "blocked" from "not blocked". */
+/** The limits for other servers and the program during a flood. The times only distinguish "blocked" from "not blocked". */
 const assertUnharmed = ({ close, flooded, memory }: Seen, megabytes = 300) => {
   assert.strictEqual(flooded.failed, 0)
   assert.isAbove(flooded.calls, 5)
@@ -191,7 +191,7 @@ describe("the program in the background, beside servers that write without pause
   })
 })
 
-/** Holds this process up, as SIGSTOP does: whatever arrives meanwhile is not read, and timers are the first to run after it. */
+/** Blocks this process, like SIGSTOP: data that arrives is not read, and timers run first after it. */
 const blockFor = (millis: number) =>
   Effect.async<void>((resume) => {
     setImmediate(() => {
@@ -209,7 +209,7 @@ describe("a pause of our own process", () => {
       const calls = yield* Effect.forEach([slow, slow], (args) =>
         Effect.fork(session.callTool("progress", args, { idleTimeout: "400 millis" }))
       )
-      // an answer after the calls says that they have arrived
+      // a response after the calls shows that they have arrived
       yield* session.callTool("echo", { value: 1 })
       yield* blockFor(900)
       for (const call of calls) assert.strictEqual(textOf(yield* Fiber.join(call)), "done")
@@ -219,7 +219,7 @@ describe("a pause of our own process", () => {
   live(
     "does not time out a call over HTTP that was answered in time",
     Effect.gen(function* () {
-      // in a process of its own: this one is held up
+      // in a separate process, because this one is blocked
       const config = yield* floodingHttp("call", "log")
       const session = yield* connect(config)
       const calls = yield* Effect.forEach([1, 2, 3], () =>
@@ -242,7 +242,7 @@ describe("a pause of our own process", () => {
         )
       )
       yield* Deferred.await(greeting)
-      // the greeting has to leave us before
+      // the handshake must be sent before
       yield* Effect.sleep("20 millis")
       yield* blockFor(1200)
       assert.strictEqual((yield* Fiber.join(attempt)).info.serverInfo?.name, "sh")
@@ -251,7 +251,7 @@ describe("a pause of our own process", () => {
 })
 
 describe("malformed responses", () => {
-  /** A server of a few lines: each line of `sh` answers one call. `$id` is the id of the request, as it is in JSON. */
+  /** A server of a few lines: each line of `sh` answers one call. `$id` is the JSON of the request's id. */
   const answering = (answer: string) => {
     const { args, command } = shellServer()
     const [flag, script] = args
@@ -299,7 +299,7 @@ describe("malformed responses", () => {
     "with an id of another type answer no request",
     Effect.gen(function* () {
       const { args, command } = shellServer()
-      // the first answer has the id as a text, the second as it is
+      // the first response has the id as a string, the second unchanged
       const script = args[1]!.replace(
         `*'"tools/list"'*) result=`,
         `*'"tools/list"'*) printf '{"jsonrpc":"2.0","id":"%s","result":{"tools":[]}}\\n' "$id"; result=`

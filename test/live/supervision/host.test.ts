@@ -13,12 +13,12 @@ import type { Task } from "../support/supervisorHost.js"
 
 interface Host {
   readonly child: ChildProcess
-  /** The next thing it says. Fails if it says no more. */
+  /** The next line of output. Fails at the end of the output. */
   readonly line: Effect.Effect<Record<string, unknown>>
   readonly exit: Effect.Effect<number | string | null>
 }
 
-/** A host in a process of its own, which a rejection nobody handles ends. The end of the scope ends it and what it left. */
+/** A host in a separate process, which an unhandled rejection ends. The scope ends it with all its processes. */
 const start = (stateDir: string, task: Task): Effect.Effect<Host, never, Scope.Scope> =>
   Effect.gen(function* () {
     const file = join(yield* temporaryDirectory, "task.json")
@@ -54,7 +54,7 @@ const sh = (...args: ReadonlyArray<string>) => ({
   args: ["-c", `"${process.execPath}" "${faulty}" ${args.join(" ")}; exit $?`]
 })
 
-/** Ends, at the end of the scope, what a failed test has left. */
+/** Ends leftovers of a failed test at the end of the scope. */
 const endAtLast = (found: () => ReadonlyArray<number>) =>
   Effect.addFinalizer(() => Effect.sync(() => found().forEach((pid) => process.kill(pid, "SIGKILL"))))
 
@@ -68,7 +68,7 @@ const endable = (mark: string): Task => ({
   settled: ["good", "wrapped", "stubborn"]
 })
 
-/** A host whose servers are all there, and all their processes. */
+/** A host whose servers are all connected, and all their processes. */
 const running = (stateDir: string, mark: string) =>
   Effect.gen(function* () {
     const host = yield* start(stateDir, endable(mark))

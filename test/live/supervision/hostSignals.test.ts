@@ -16,7 +16,7 @@ const startHost = (how: string, command: ReadonlyArray<string>): Effect.Effect<H
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )
 
-/** The first thing it says is the process of its server. */
+/** Its first line is the pid of its server. */
 const serverOf = (child: Host) =>
   Effect.async<number>(
     (resume) => void child.stdout.once("data", (data: Buffer) => resume(Effect.succeed(Number(data))))

@@ -18,7 +18,7 @@ import {
 
 const readOnly = { name: "read", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } }
 
-/** A server that knows only the session it gave out itself, as one that has just been started. */
+/** A server that knows only its own sessions, like one that was just started. */
 const withSession = (
   session: string,
   own: (received: Raw.Received, response: ServerResponse) => boolean = () => false
@@ -38,14 +38,14 @@ const withSession = (
     return own(received, response)
   })
 
-/** Waits until nobody listens there. By then, who was connected has noticed, too. */
+/** Waits until nothing listens on the port. By then, connected clients have noticed, too. */
 const refused = (port: number) =>
   Effect.async<void>((resume) => {
     const socket = connect(port, "127.0.0.1")
     socket.once("error", () => resume(Effect.void))
   })
 
-/** Serves until the effect that it gives. */
+/** Serves until the returned effect runs. */
 const serveUntil = (port: number, answer: Raw.Answer) =>
   Effect.gen(function* () {
     const scope = yield* Effect.acquireRelease(Scope.make(), (scope) => Scope.close(scope, Exit.void))
@@ -119,7 +119,7 @@ describe.concurrent("an HTTP server that restarts", () => {
       assert.strictEqual(textOf(safe), "called")
       assert.strictEqual(textOf(yield* supervisor.callTool("it_echo")), "called")
       assert.strictEqual(countOf(server.received, "initialize"), 2)
-      // the one that was lost, and the one just now: it was never repeated
+      // the lost call and the current one: the lost one was never repeated
       const echoes = server.received.filter((each) => Raw.isCall(each) && each.message.params?.name === "echo")
       assert.isAtMost(echoes.length, 3)
     })
@@ -208,7 +208,7 @@ describe.concurrent("an HTTP server that forgets its sessions", () => {
             return true
           }
           if (given === undefined || given === known) return false
-          // one call is refused at once; the others are when there is a new session already
+          // one call is rejected at once, the others when there is already a new session
           if (Raw.isCall(received) && received.message.params?.name === "read") late.push(response)
           else Raw.status(response, 404)
           return true

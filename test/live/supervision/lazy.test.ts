@@ -57,7 +57,7 @@ describe.concurrent("a lazy server", () => {
       assert.strictEqual(new Set(results.map(textOf)).size, 1)
       assert.lengthOf(processesWith(mark), 1)
       assert.strictEqual((yield* supervisor.server("it")).generation, 1)
-      // what it lists now is what was kept: nobody has to be told of a change
+      // its listing equals the cached one, so no change is published
       assert.strictEqual((yield* supervisor.catalog).tools, tools)
     })
   )
@@ -98,7 +98,7 @@ describe.concurrent("a lazy server", () => {
       const changes = yield* changesUntil(supervisor, "it", (to) => to.status === "idle")
       assert.deepStrictEqual(namesOf(changes), ["connecting", "connected", "idle"])
       yield* eventually(() => groupOf(pid).length === 0)
-      // its tools stay listed, and the next call starts it anew
+      // its tools stay listed, and the next call starts it again
       assert.lengthOf((yield* supervisor.catalog).tools, 2)
       assert.strictEqual(textOf(yield* supervisor.callTool("it_echo")), "echo")
       assert.deepInclude(yield* supervisor.server("it"), { generation: 2, restarts: 0 })

@@ -5,7 +5,7 @@ import * as Raw from "../support/rawHttp.js"
 import { eventually } from "../support/session.js"
 import { freePort, live, serveAt, shellServer, supervise, withTools } from "../support/supervised.js"
 
-/** A server over HTTP with sessions that are counted and a stream for what it says unasked. */
+/** A server over HTTP with counted sessions and a stream for notifications. */
 const counted = Effect.gen(function* () {
   const sessions = new Set<string>()
   let opened = 0
@@ -47,10 +47,10 @@ const listeners = () =>
 
 const openFiles = () => (process.platform === "linux" ? readdirSync("/proc/self/fd").length : 0)
 
-/** What is open besides timers, which come and go. */
+/** The open resources, except timers, which change all the time. */
 const handles = () => process.getActiveResourcesInfo().filter((name) => name !== "Timeout").length
 
-/** As many sockets may be kept for the next request. */
+/** The number of sockets that may be kept for the next request. */
 const pooled = 8
 
 describe("1,000 connections", () => {
@@ -84,7 +84,7 @@ describe("1,000 connections", () => {
       yield* cycles(200)
       assert.strictEqual(remote.opened(), 2 * 210)
       yield* eventually(() => remote.sessions.size === 0)
-      // not within a time limit: that has fibers of its own
+      // without a timeout, which would have its own fibers
       const soon = Schedule.intersect(Schedule.spaced("10 millis"), Schedule.recurs(1_000))
       yield* Effect.repeat(fibers, { until: (count) => count <= before.fibers, schedule: soon })
       assert.isAtMost(yield* fibers, before.fibers)

@@ -25,7 +25,7 @@ const { answer, exit, kill, stderr } = ScriptedServer
 
 const tool = (name: string, annotations: object) => ({ name, inputSchema: { type: "object" }, annotations })
 
-/** Says that it was called, so that everything before it has been read when this is. */
+/** Reports that it was called, so that everything before it has been read. */
 const echoing = { on: "tools/call", where: { name: "echo" }, do: [stderr("echoed\n"), answer()] }
 
 describe.concurrent("a local server that is killed", () => {
@@ -242,7 +242,7 @@ describe.concurrent("a local server that is stopped", () => {
       yield* linesUntil(supervisor, "busy", (line) => line === "pinged")
       yield* supervisor.callTool("busy_echo")
       assert.deepStrictEqual(yield* linesUntil(supervisor, "busy", (line) => line === "echoed"), ["pinged", "echoed"])
-      // one that is only busy stays as it is
+      // a server that is only busy is not restarted
       assert.strictEqual((yield* supervisor.server("busy")).generation, 1)
     })
   )

@@ -33,7 +33,7 @@ describe("many servers", () => {
       })
       const at = (path: string) => ({ url: new URL(path, server.url).href })
       const names = Array.from({ length: 48 }, (_, index) => `server${index}`)
-      // what a program loads when it uses something for the first time is not what is looked at here
+      // loads all modules first, which is not measured here
       yield* Effect.scoped(supervise())
       const started = Date.now()
       const supervisor = yield* supervise({
@@ -43,7 +43,7 @@ describe("many servers", () => {
           ...Object.fromEntries(names.map((name) => [name, at(`/${name}`)]))
         }
       })
-      // a bound that must hold with 50 servers, not a measurement
+      // a limit for 50 servers, not a measurement
       assert.isBelow(Date.now() - started, 15_000)
       assert.isTrue((yield* supervisor.servers).every(({ status }) => status.status === "connecting"))
       const settled = yield* supervisor.awaitSettled({ servers: names })

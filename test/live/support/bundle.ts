@@ -1,4 +1,4 @@
-/** Programs of tests as one file each, so that starting one costs no more than starting a program. */
+/** Bundles programs of tests into one file each, so that they start fast. */
 import { readdirSync, rmSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -50,7 +50,7 @@ const completeFs: Plugin = {
   }
 }
 
-/** Processes that run tests are killed when they are done: the next one cleans up after them. */
+/** Processes that run tests are killed at the end, so the next one removes their files. */
 const tidy = (directory: string) => {
   for (const name of readdirSync(directory)) {
     const [, pid] = /-(\d+)\.mjs$/.exec(name) ?? []

@@ -50,7 +50,7 @@ export const overHttp = (
 
 export const pin = { pin: "2026-07-28" } as const
 
-/** A port of loopback on which nobody listens any more. */
+/** A port of loopback without a listener. */
 export const closedPort = Effect.scoped(Peers.peer(() => {}))
 
 export const answer = (result: Fields) => () => ({ result })

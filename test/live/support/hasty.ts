@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect } from "effect"
 
-/** A clock that runs so many times as fast. */
+/** A clock that runs faster by a factor. */
 export const hasty = (factor: number): Clock.Clock => {
   const real = Clock.make()
   const start = Date.now()

@@ -1,4 +1,4 @@
-/** The catalogue of misbehaviours against one way to a supervisor. */
+/** Runs the catalogue of misbehaviours against one kind of supervisor. */
 import { assert, it } from "vitest"
 import { ci } from "../../hostile/bounds.js"
 import { flood, floodViolations } from "../../hostile/floods.js"

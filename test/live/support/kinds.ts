@@ -1,4 +1,4 @@
-/** The same behaviour on servers of every kind: both eras, over pipes and over HTTP. */
+/** Runs a test on servers of every kind: both eras, over stdio and over HTTP. */
 import type { ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
 import { it } from "@effect/vitest"
@@ -15,12 +15,12 @@ export type Kind = (typeof kinds)[number]
 export const isModern = (kind: Kind): boolean => kind.startsWith("modern")
 export const isHttp = (kind: Kind): boolean => kind.endsWith("HTTP")
 
-/** Steps that both kinds of scripted servers know. */
+/** Steps of both kinds of scripted servers. */
 export type Script = ScriptedServer.Script<ScriptedServer.CommonStep>
 
 const revision = "2026-07-28"
 
-/** How to connect to a scripted server of a kind. */
+/** The config of a scripted server of a kind. */
 export const scripted = (kind: Kind, script: Script): Effect.Effect<ServerConfig.Input, never, Scope.Scope> => {
   const whole = isModern(kind) ? { protocolVersion: revision, ...script } : script
   return isHttp(kind)
@@ -28,13 +28,13 @@ export const scripted = (kind: Kind, script: Script): Effect.Effect<ServerConfig
     : Effect.sync(() => ScriptedServer.stdio(whole))
 }
 
-/** A result as a server of that era writes it. */
+/** A result in the form of that era. */
 export const asResult = (kind: Kind, value: object): object =>
   isModern(kind) ? { resultType: "complete", ...value } : value
 
 /**
- * A good server of the modern era over HTTP, but for what a test takes into its own hands: it answers what it wants and says
- * true, or leaves the rest to the good one.
+ * A correct server of the modern era over HTTP. A test can handle requests itself by returning true; all others get the default
+ * response.
  */
 export const modern =
   (own: (received: Received, response: ServerResponse) => boolean = () => false): Answer =>
@@ -67,7 +67,7 @@ export const modern =
     }
   }
 
-/** Consents to a stream of changes. The function it gives says something on it. */
+/** Accepts a stream of changes. The returned function sends a message on it. */
 export const acknowledge = (received: Received, response: ServerResponse) => {
   const _meta = { "io.modelcontextprotocol/subscriptionId": received.message.id }
   const say = (method: string, params: object = {}) =>
@@ -77,7 +77,7 @@ export const acknowledge = (received: Received, response: ServerResponse) => {
   return say
 }
 
-/** A server over HTTP whose words are nested deeper than a stack is high, as {@link deepStdio} is one over pipes. */
+/** A server over HTTP that sends deeply nested values, as {@link deepStdio} does over stdio. */
 export const deepHttp = (kind: Kind) => {
   const deep = "[".repeat(50_000) + "]".repeat(50_000)
   const own = (received: Received, response: ServerResponse) => {
@@ -112,7 +112,7 @@ export const live = (
   timeout?: number
 ) => it.live(name, () => test.pipe(Effect.scoped, Effect.provide(Connector.layer())), timeout)
 
-/** The same test for servers of several kinds. */
+/** Runs a test for servers of several kinds. */
 export const liveFor = (
   given: ReadonlyArray<Kind>,
   name: string,

@@ -2,7 +2,7 @@ import { it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import * as Connector from "../../../src/connection/Connector.js"
 
-/** A test with real servers, in a scope and with a connector of its own. */
+/** A test with real servers, with its own scope and connector. */
 export const live = (
   name: string,
   test: Effect.Effect<unknown, unknown, Connector.Connector | Scope.Scope>,

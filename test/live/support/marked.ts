@@ -1,4 +1,4 @@
-/** Processes of a test by an entry of their environment: descendants are found wherever they went. */
+/** Finds the processes of a test by an entry of their environment, which all descendants inherit. */
 import { readdirSync, readFileSync } from "node:fs"
 import { Effect } from "effect"
 
@@ -10,7 +10,7 @@ const read = (file: string): string => {
   }
 }
 
-/** The processes that were started with this entry (`NAME=value`) and have not ended. */
+/** The running processes that were started with this entry (`NAME=value`). */
 export const processesCarrying = (entry: string): ReadonlyArray<number> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && read(`/proc/${name}/environ`).split("\0").includes(entry))
@@ -18,20 +18,20 @@ export const processesCarrying = (entry: string): ReadonlyArray<number> =>
     .map(Number)
     .filter((pid) => pid !== process.pid)
 
-/** The processes that have this word in their command line, and have not ended. */
+/** The running processes with this word in their command line. */
 export const processesCalled = (word: string): ReadonlyArray<number> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && read(`/proc/${name}/cmdline`).split("\0").includes(word))
     .map(Number)
 
-/** The command line of a process, or nothing if it has ended. */
+/** The command line of a process, or an empty text if it has exited. */
 export const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`)
 
 /** The guard processes of a supervisor. */
 export const guardsOf = (supervisor: number | undefined): ReadonlyArray<number> =>
   processesCarrying(`MCP_SUPERVISOR_GUARD=${supervisor}`)
 
-/** A mark for the servers of one test. Whatever carries it is killed when the test is over. */
+/** A mark for the servers of one test. All processes with it are killed after the test. */
 export const mark = (name: string) =>
   Effect.acquireRelease(
     Effect.sync(() => `${name}-${process.pid}-${performance.now()}`),

@@ -1,14 +1,14 @@
-/** How much of this process is held by somebody. */
+/** Measures the memory that this process uses. */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
 setFlagsFromString("--expose-gc")
 const collect: () => void = runInNewContext("gc")
 
-/** Bytes that are in use, without what waits to be thrown away. */
+/** The bytes in use after garbage collection. */
 export const heldBytes = (): number => {
   collect()
-  // buffers are given back in the background, at the latest before the next time
+  // buffers are freed in the background, at the latest before the next collection
   collect()
   const { arrayBuffers, external, heapUsed } = process.memoryUsage()
   return heapUsed + arrayBuffers + external

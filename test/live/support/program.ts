@@ -1,4 +1,4 @@
-/** Programs of ours in processes of their own. */
+/** Runs test programs in separate processes. */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
@@ -9,7 +9,7 @@ export interface Program {
   readonly child: ChildProcessByStdio<null, Readable, Readable>
   readonly lines: Array<string>
   readonly errors: () => string
-  /** The first line from now on that fits; dies if it ends before. */
+  /** The first later line that matches; dies if the program exits before. */
   readonly line: (matches: (line: string) => boolean) => Effect.Effect<string>
   readonly exit: Effect.Effect<number | null>
 }
@@ -17,7 +17,7 @@ export interface Program {
 export const program = (file: string, ...args: ReadonlyArray<string>): Effect.Effect<Program, never, Scope.Scope> =>
   programWith([], file, ...args)
 
-/** @param flags are for Node.js. */
+/** @param flags are flags of Node.js. */
 export const programWith = (
   flags: ReadonlyArray<string>,
   file: string,

@@ -1,10 +1,10 @@
-/** A proxy on loopback that takes every name for one server on loopback: that server then seems to be on the internet. */
+/** A proxy on loopback that resolves every name to one server on loopback, which then seems to be on the internet. */
 import { connect, createServer, type AddressInfo, type Socket } from "node:net"
 import { Effect, type Scope } from "effect"
 
 export interface Proxy {
   readonly url: string
-  /** The hosts and ports that were asked for. */
+  /** The requested hosts and ports. */
   readonly asked: Array<string>
 }
 

@@ -1,4 +1,4 @@
-/** HTTP servers on loopback whose every answer a test decides. */
+/** HTTP servers on loopback whose every response a test decides. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect, type Scope } from "effect"
@@ -18,9 +18,9 @@ export interface Received {
 export interface RawHttp {
   readonly url: string
   readonly received: Array<Received>
-  /** Connections that were made. */
+  /** The number of connections. */
   readonly connections: () => number
-  /** The methods of HTTP, or of messages, in the order in which they came. */
+  /** The HTTP methods or message methods, in order. */
   readonly seen: () => ReadonlyArray<string>
 }
 
@@ -90,8 +90,8 @@ export const failure = ({ message }: Received, code: number, text: string) => ({
 export const text = (value: string) => ({ content: [{ type: "text", text: value }] })
 
 /**
- * A good legacy server with a session, but for what a test takes into its own hands: it answers what it wants and says true,
- * or leaves the rest to the good one.
+ * A correct legacy server with a session. A test can handle requests itself by returning true; all others get the default
+ * response.
  */
 export const legacy =
   (own: (received: Received, response: ServerResponse, request: IncomingMessage) => boolean = () => false): Answer =>

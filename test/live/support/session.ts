@@ -1,4 +1,4 @@
-/** Sessions with real servers, and a look at the processes that are left. */
+/** Opens sessions with real servers, and finds the processes that are left. */
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { Effect, Either, Option, Schedule, type Scope } from "effect"
@@ -30,7 +30,7 @@ export const local = (...args: ReadonlyArray<string>): ServerConfig.Input => ({
 export const textOf = (result: { readonly content: ReadonlyArray<object> }): string =>
   (result.content[0] as { readonly text: string }).text
 
-/** The processes of this machine that carry a mark on their command line. Those that are dead but not buried do not count. */
+/** The processes of this machine with a mark on their command line, without zombies. */
 export const processesWith = (mark: string): ReadonlyArray<number> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -62,7 +62,7 @@ export const groupOf = (leader: number): ReadonlyArray<number> =>
       }
     })
 
-/** Waits until something holds that has no event of its own, for at most 50 seconds. */
+/** Polls a condition that has no event, for at most 30 seconds. */
 export const eventually = (holds: () => boolean): Effect.Effect<void> =>
   Effect.sync(holds).pipe(
     Effect.repeat({ until: (done) => done, schedule: Schedule.spaced("10 millis") }),

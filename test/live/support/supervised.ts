@@ -1,4 +1,4 @@
-/** Supervisors with real processes and sockets, and ways to wait for what they say. */
+/** Runs supervisors with real processes and sockets, and waits for their statuses and events. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -18,13 +18,13 @@ import { faulty } from "./session.js"
 
 export type Supervisor = McpSupervisor.Shape
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export const temporaryDirectory = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "supervised-"))),
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-/** A supervisor that lives as long as the scope, with a state directory of its own where none is given. */
+/** A supervisor that lives as long as the scope. By default it has its own state directory. */
 export const supervise = (options: McpSupervisor.Options = {}): Effect.Effect<Supervisor, InvalidConfig, Scope.Scope> =>
   Effect.gen(function* () {
     const stateDir = options.stateDir ?? (yield* temporaryDirectory)
@@ -34,24 +34,24 @@ export const supervise = (options: McpSupervisor.Options = {}): Effect.Effect<Su
     return Context.get(context, McpSupervisor.McpSupervisor)
   })
 
-/** A supervisor whose servers have all come to rest. */
+/** A supervisor whose servers are all settled. */
 export const superviseSettled = (
   servers: NonNullable<McpSupervisor.Options["servers"]>,
   options: Omit<McpSupervisor.Options, "servers"> = {}
 ) => Effect.tap(supervise({ ...options, servers }), (supervisor) => supervisor.awaitSettled())
 
-/** A test in real time, in a scope of its own. */
+/** A test in real time, with its own scope. */
 export const live = (name: string, test: Effect.Effect<unknown, unknown, Scope.Scope>, timeout = 300_000) =>
   it.live(name, () => Effect.scoped(test), timeout)
 
 // --- servers --------------------------------------------------------------------------------------------------------
 
-/** A process that does what its arguments say. They stand on its command line, so that it can be found by them. */
+/** A process with this behaviour in its arguments, which also identify it on its command line. */
 export const faultyServer = (...args: ReadonlyArray<string>) => ({ command: process.execPath, args: [faulty, ...args] })
 
 /**
- * A whole server in a few lines of `sh`, which starts in no time, also where many do. It takes so many seconds to answer the
- * handshake.
+ * A whole server in a few lines of `sh`, which starts quickly, also many at once. The argument is the delay of the handshake in
+ * seconds.
  */
 export const shellServer = (seconds = 0) => ({
   command: "sh",
@@ -72,7 +72,7 @@ export const shellServer = (seconds = 0) => ({
   ]
 })
 
-/** A process of `sh` that is the first script when it runs for the first time in that directory, and later the other one. */
+/** A process of `sh` that runs the first script the first time in that directory, and later the other one. */
 export const firstThen = (
   directory: string,
   first: ScriptedServer.StdioScript,
@@ -84,7 +84,7 @@ export const firstThen = (
   return { command: "sh", args: ["-c", program, join(directory, "was-here"), command, ...args, other] }
 }
 
-/** An HTTP server at a given port of loopback, which can be served again after the scope has closed; 0 is a free one. */
+/** An HTTP server on a port of loopback, which can be reused after the scope has closed; 0 is a free one. */
 export const serveAt = (
   port: number,
   answer: Answer
@@ -118,7 +118,7 @@ export const serveAt = (
     return { url: `http://127.0.0.1:${address.port}/mcp`, port: address.port, received }
   })
 
-/** A port on which nobody listens. */
+/** A port without a listener. */
 export const freePort: Effect.Effect<number> = Effect.scoped(
   Effect.map(
     serveAt(0, () => {}),
@@ -138,13 +138,13 @@ export const withTools = (tools: ReadonlyArray<string | object>, own: Parameters
     return true
   })
 
-/** How often each method came. */
+/** The number of requests by method. */
 export const countOf = (received: ReadonlyArray<Received>, method: string): number =>
   received.filter(({ message }) => message.method === method).length
 
 // --- what it says ---------------------------------------------------------------------------------------------------
 
-/** The first snapshot of a server that fits, of the one there is and those to come. */
+/** The first snapshot of a server that matches, current or later. */
 export const awaitSnapshot = (
   supervisor: Supervisor,
   server: string,
@@ -175,21 +175,21 @@ export const awaitStatus = <Name extends ServerStatus["status"]>(
     ({ status }) => status as StatusOf<Name>
   )
 
-/** The number of the process of a connected server. */
+/** The pid of a connected server. */
 export const pidOf = (supervisor: Supervisor, server: string): Effect.Effect<number> =>
   Effect.map(
     awaitSnapshot(supervisor, server, ({ pid }) => pid !== undefined),
     ({ pid }) => pid!
   )
 
-/** What was published from the beginning up to the first event that fits. */
+/** The events from the beginning up to the first one that matches. */
 export const eventsUntil = (
   supervisor: Supervisor,
   isLast: (event: ServerEvent) => boolean
 ): Effect.Effect<ReadonlyArray<ServerEvent>> =>
   supervisor.eventsFrom(1).pipe(Stream.takeUntil(isLast), Stream.runCollect, Effect.map(Chunk.toReadonlyArray))
 
-/** How the status of a server changed, from the beginning up to the first one that fits. */
+/** The status changes of a server from the beginning up to the first one that matches. */
 export const changesUntil = (
   supervisor: Supervisor,
   server: string,
@@ -203,11 +203,11 @@ export const changesUntil = (
   )
 }
 
-/** The names of the statuses, without the steps within one. */
+/** The names of the statuses, without consecutive duplicates. */
 export const namesOf = (changes: ReadonlyArray<EventOf<"StatusChanged">>): ReadonlyArray<string> =>
   changes.map(({ to }) => to.status).filter((name, index, names) => name !== names[index - 1])
 
-/** The lines a server wrote to stderr, up to the first one that fits. */
+/** The stderr lines of a server up to the first one that matches. */
 export const linesUntil = (supervisor: Supervisor, server: string, isLast: (line: string) => boolean) =>
   supervisor.logs(server).pipe(
     Stream.map(({ text }) => text),

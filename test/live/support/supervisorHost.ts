@@ -11,11 +11,11 @@ export interface Task {
   readonly servers: NonNullable<McpSupervisor.Options["servers"]>
   /** Whether the program has a guard. */
   readonly guard?: boolean
-  /** Those to wait for. */
+  /** The servers to wait for. */
   readonly settled: ReadonlyArray<string>
-  /** Servers, tools and arguments to call. */
+  /** The servers, tools and arguments to call. */
   readonly calls?: ReadonlyArray<readonly [server: string, tool: string, args?: Record<string, unknown>]>
-  /** A server and the generation of it to wait for, connected. */
+  /** A server and the generation to wait for. */
   readonly generation?: readonly [server: string, generation: number]
 }
 
