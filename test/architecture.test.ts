@@ -161,6 +161,16 @@ describe("the folders of src", () => {
   })
 })
 
+describe("test files", () => {
+  it("have at most 520 lines each", () => {
+    const long = readdirSync(testRoot, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => [file, readFileSync(join(testRoot, file), "utf8").trimEnd().split("\n").length] as const)
+      .filter(([, lines]) => lines > 520)
+    assert.deepStrictEqual(long, [])
+  })
+})
+
 /** Functions that are given a short list: types known at build time, parts of one path, or the tuple of their parameters. */
 const mayBeSpreadInto = new Set(["Schema.Union", "join", "once", "sign", "ask"])
 

@@ -38,8 +38,8 @@ describe("each timeout ends its own requests, whatever the others are", () => {
         { on: "tools/call", do: [answer({ content: [], resultType: "complete", received: ScriptedServer.received })] }
       ]
       const server = yield* scripted(kind, { tools, pageSize: 1, rules })
-      const session = yield* connect(withTimeout(server, { connect: long, list: 600, call: long, total: long }))
-      assert.deepStrictEqual(clock(yield* Effect.flip(session.listTools)), ["total", 600])
+      const session = yield* connect(withTimeout(server, { connect: long, list: 2000, call: long, total: long }))
+      assert.deepStrictEqual(clock(yield* Effect.flip(session.listTools)), ["total", 2000])
       const { received } = (yield* session.callTool("any")) as unknown as {
         readonly received: ReadonlyArray<{ readonly method?: string }>
       }

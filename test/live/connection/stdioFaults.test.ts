@@ -190,7 +190,16 @@ describe("a server that misbehaves", () => {
           logged += text.length
         }
       })
-      assert.strictEqual(textOf(yield* session.callTool("chatter", { bytes: 100_000_000 })), "done")
+      assert.strictEqual(
+        textOf(
+          yield* session.callTool(
+            "chatter",
+            { bytes: 100_000_000 },
+            { idleTimeout: "2 minutes", totalTimeout: "2 minutes" }
+          )
+        ),
+        "done"
+      )
       assert.isBelow(logged, 50_000_000)
       const error = lostWithProcess(yield* Effect.flip(session.callTool("crash")))
       assert.match(error.stderr!, /y+\nfatal: out of luck$/)
