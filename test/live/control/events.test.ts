@@ -194,8 +194,11 @@ describe("the event stream", () => {
       const expected = Array.from({ length: 50 }, (_, index) => index + 1)
       for (const { seen } of readers) assert.deepStrictEqual(seen, expected)
       const before = yield* Clock.currentTimeMillis
+      const cpu = process.cpuUsage()
       yield* Scope.close(scope, Exit.void)
-      assert.isBelow((yield* Clock.currentTimeMillis) - before, 8000)
+      // other processes of a busy machine add nothing to the CPU time
+      assert.isBelow(process.cpuUsage(cpu).user / 1000, 4000)
+      assert.isBelow((yield* Clock.currentTimeMillis) - before, 30_000)
       for (const { fiber } of readers) yield* Effect.exit(fiber)
     })
   )
