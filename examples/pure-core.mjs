@@ -8,7 +8,7 @@ const { config, warnings } = Either.getOrThrow(ServerConfig.decode("github", ent
 console.log(warnings.map(({ message }) => message))
 console.log(Either.flip(ServerConfig.decode("broken", { url: 3 })).right?.message)
 
-// secrets are removed from every text
+// scrub removes the secrets of a config from any text
 const scrub = Secrets.scrub(ServerConfig.secrets(config.value))
 console.log(scrub("401 for https://api.example.com/?token=ghp_12345678"))
 

@@ -17,7 +17,7 @@ const program = Effect.gen(function* () {
   const result = yield* session.callTool("greet", { name: "Ada" }, { idleTimeout: "5 seconds" })
   console.log(Content.formatContent(result.content))
 
-  // a server that dies in the middle of a call: the caller knows at once, and knows what is known
+  // a server that dies during a call: the caller gets an error at once, with the reason
   process.kill(session.info.pid, "SIGSTOP")
   const lost = yield* Effect.fork(Effect.flip(session.callTool("greet", { name: "Bob" })))
   yield* Effect.yieldNow()
