@@ -56,7 +56,7 @@ const countRejections = async (here: Machine, address: string) => {
 export const configChurn: Campaign = {
   name: "config-churn",
   guarantee:
-    "However a config file is written, no call is lost, no unchanged server is restarted, and the last edit is applied.",
+    "In whatever way a config file is written, no call is lost, no unchanged server is restarted, and the last edit is applied.",
   run: async ({ random, seconds }) => {
     const mark = newMark()
     const here = machine("churn")

@@ -13,7 +13,7 @@ const drawn = 40
 export const hostile: Campaign = {
   name: "hostile",
   guarantee:
-    "A server that misbehaves in any way of the catalogue affects only itself: its status and errors are typed, other servers respond, and nothing of it is left behind.",
+    "A server that misbehaves in any way of the catalogue affects only itself: its status and errors are typed, other servers respond, and nothing of it is left.",
   run: async ({ isOver, log, random, size }) => {
     const violations: Array<string> = []
     let slowest = 0

@@ -88,7 +88,7 @@ const program: Kind = {
 export const kills: Campaign = {
   name: "kills",
   guarantee:
-    "After kill -9 of the daemon or of a program with a supervisor, at any time, none of its processes is left after 3 s without a further command, no file is corrupt, and the next start works.",
+    "After kill -9 of the daemon or of a program with a supervisor, at any time, none of its processes is left after 3 s even if no command follows, no file is corrupt, and the next start works.",
   run: async ({ isOver, log, random, size }) => {
     const rounds = size === "large" ? 100 : 4
     const violations: Array<string> = []

@@ -36,7 +36,7 @@ const atOnce = 1_500
 export const signals: Campaign = {
   name: "signals",
   guarantee:
-    "A signal at any time ends any command in order within 5 s, a second signal ends it at once. The exit code is 130, 143 or 129, and no process is left behind.",
+    "A signal at any time ends any command in order within 5 s; a second signal ends it at once. The exit code is 130, 143 or 129, and no process is left behind.",
   run: async ({ isOver, log, random, size }) => {
     const rounds = size === "large" ? 72 : 6
     const violations: Array<string> = []
