@@ -159,7 +159,10 @@ export const Restart = Schema.Struct({
 export const Health = Schema.Union(
   Schema.Boolean,
   Schema.Struct({
-    interval: key(Millis, `Time between two health checks of an idle connection. Default ${defaults.health.interval}.`),
+    interval: key(
+      Millis,
+      `Time between two health checks of an unused connection. Default ${defaults.health.interval}.`
+    ),
     timeout: key(Millis, `Time limit for the response to a health check. Default ${defaults.health.timeout}.`)
   })
 )
@@ -209,7 +212,7 @@ export const OAuth = Schema.Union(
 const shared = {
   timeout: key(Timeout, "Time limits for connecting, listing and calling: one duration for all three, or an object."),
   restart: key(Restart, "When the supervisor restarts a server whose connection was lost or could not be opened."),
-  health: key(Health, "Health checks of idle connections; false disables them."),
+  health: key(Health, "Health checks of unused connections; false disables them."),
   protocol: key(Schema.Literal("auto", "legacy", "2026-07-28"), 'The MCP protocol revision. Default "auto".'),
   inheritEnv: key(
     Schema.Boolean,
