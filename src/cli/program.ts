@@ -1,5 +1,5 @@
 /**
- * Runs one command that needs Effect, and returns its exit code.
+ * Holds the table of all commands that need Effect, runs one of them, and returns its exit code.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

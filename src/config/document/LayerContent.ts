@@ -1,5 +1,5 @@
 /**
- * Reads the content of one layer: its servers, and the settings for all servers.
+ * Reads the content of one layer, its servers and the settings for all servers, such as `tools` and `permission`.
  */
 import * as Either from "effect/Either"
 import type { Diagnostic } from "../../domain/Diagnostic.js"

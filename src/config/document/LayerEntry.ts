@@ -1,5 +1,6 @@
 /**
- * One server's entry in one layer, and how entries of several layers are merged.
+ * Defines one server's entry in one layer, lists the types and keys of each kind of server, and merges the entries of several
+ * layers.
  */
 import * as Tree from "./Tree.js"
 

@@ -1,5 +1,5 @@
 /**
- * Resolves the relative paths of an entry against the file that sets them.
+ * Resolves the relative paths of an entry (`cwd`, `caFile`, `roots`, the command) against the file that sets them.
  */
 import type { Surroundings } from "../ConfigHost.js"
 import { pathsOf } from "../ConfigHost.js"

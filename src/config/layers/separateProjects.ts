@@ -1,5 +1,5 @@
 /**
- * Limits what merged entries of one name take from each other. An approval is for one entry in one directory, so entries of
+ * Decides by key what merged entries of one name take from each other. An approval is for one entry in one directory, so entries of
  * project files in different directories stay apart, and a server that a project's file defines gets nothing of the user's own
  * entry.
  */

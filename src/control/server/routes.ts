@@ -1,5 +1,5 @@
 /**
- * Finds the route of a request in a table of all routes, and distinguishes an unknown path from a wrong method.
+ * Finds the route of a request in a table derived from `ControlApi`, and distinguishes an unknown path from a wrong method.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as Either from "effect/Either"

@@ -1,6 +1,6 @@
 /**
- * The MCP data that users see: tools, resources, prompts, content and results. Unknown keys of a server, or of a later revision
- * of the protocol, are kept.
+ * The MCP data that users see (tools, resources, prompts, content, results), and the transports and protocol revisions. Unknown
+ * keys of a server, or of a later revision of the protocol, are kept.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,5 @@
 /**
- * When a failed server is restarted: the policy as data, and the delay as a pure function of it.
+ * Defines when a failed server is restarted, and the default policy. The policy is data, the delay a pure function of it.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,6 @@
 /**
- * Sends requests to servers: finds the server, checks the arguments, waits until it is usable, and retries.
+ * Implements tool calls, reads, prompts and completions. Finds the server, checks the arguments, and passes the request on to
+ * `request`.
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"

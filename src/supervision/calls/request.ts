@@ -1,5 +1,5 @@
 /**
- * Sends one request to a server: waits for a usable link and for its turn, and retries once where this is safe.
+ * Sends one request to a server as soon as a link is usable and it is its turn, and retries it once where this is safe.
  */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,5 +1,6 @@
 /**
- * Writes log lines about servers: constant messages, with the variable parts as annotations.
+ * Writes log lines about servers, such as one for each change of a status. Messages are constant; the variable parts are
+ * annotations.
  */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

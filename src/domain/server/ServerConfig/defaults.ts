@@ -1,4 +1,6 @@
-/** The default settings of a server; durations in milliseconds. */
+/**
+ * The default settings of a server; of the restart policy, only `maxRestarts`. Durations in milliseconds.
+ */
 import { defaultPolicy } from "../RestartPolicy.js"
 
 export const defaults = {
