@@ -2,17 +2,17 @@ import { assert, describe, it } from "@effect/vitest"
 import { Exit } from "effect"
 import * as CallTable from "../../src/connection/session/CallTable.js"
 import * as Clocks from "../../src/connection/session/Clocks.js"
-import { type Fate, type Message, type Wire, WireFailure } from "../../src/connection/wire/Wire.js"
+import { type SendCallbacks, type Message, type Wire, WireFailure } from "../../src/connection/wire/Wire.js"
 import { ConnectionClosed, ProcessExited } from "../../src/domain/Errors.js"
 import { assertTag } from "../support/assertTag.js"
 
 /** A wire that holds every message until the test releases it. */
 const makeWire = () => {
-  const held: Array<{ readonly message: Message; readonly fate: Fate }> = []
+  const held: Array<{ readonly message: Message; readonly callbacks: SendCallbacks }> = []
   const retracted: Array<unknown> = []
   const wire: Wire = {
     transport: "stdio",
-    send: (message, fate) => void held.push({ message, fate }),
+    send: (message, callbacks) => void held.push({ message, callbacks }),
     retract: (id) => void retracted.push(id),
     agreed: () => {},
     pause: () => {},
@@ -122,7 +122,7 @@ describe("CallTable", () => {
     for (const sent of [false, true]) {
       const { call, errors, expire, held, retracted } = setup()
       call()
-      if (sent) held[0]!.fate.sent!()
+      if (sent) held[0]!.callbacks.sent!()
       expire("idle")
       const timeout = assertTag(errors()[0]!, "CallTimeout")
       assert.deepStrictEqual([timeout.which, timeout.sent, timeout.after], ["idle", sent, 100])
@@ -137,7 +137,7 @@ describe("CallTable", () => {
   it("settles nothing after a call was cancelled", () => {
     const { call, held, settled, table } = setup()
     const cancel = call()
-    held[0]!.fate.sent!()
+    held[0]!.callbacks.sent!()
     cancel()
     cancel()
     table.accept(answer(held[0]!.message.id, { content: [] }))
@@ -148,7 +148,7 @@ describe("CallTable", () => {
     const { call, errors, held, table } = setup()
     call()
     call()
-    held[0]!.fate.sent!()
+    held[0]!.callbacks.sent!()
     table.abandon(new ProcessExited({ server: "it", exitCode: 1 }))
     call()
     assert.deepStrictEqual(
@@ -161,7 +161,7 @@ describe("CallTable", () => {
   it("settles a call whose message could not be sent", () => {
     const { call, errors, held } = setup()
     call()
-    held[0]!.fate.failed(new WireFailure(new ConnectionClosed({ server: "it" }), "unsent"))
+    held[0]!.callbacks.failed(new WireFailure(new ConnectionClosed({ server: "it" }), "unsent"))
     assertTag(errors()[0]!, "NotSent")
   })
 })

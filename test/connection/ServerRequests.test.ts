@@ -1,15 +1,15 @@
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 import * as ServerRequests from "../../src/connection/session/ServerRequests.js"
-import type { Fate, Message, Wire } from "../../src/connection/wire/Wire.js"
+import type { SendCallbacks, Message, Wire } from "../../src/connection/wire/Wire.js"
 
 const setup = (writes = true) => {
-  const sent: Array<{ readonly message: Message; readonly fate: Fate }> = []
+  const sent: Array<{ readonly message: Message; readonly callbacks: SendCallbacks }> = []
   const states: Array<string> = []
   const wire: Wire = {
     transport: "stdio",
-    send: (message, fate) => {
-      sent.push({ message, fate })
-      if (writes) fate.done?.()
+    send: (message, callbacks) => {
+      sent.push({ message, callbacks })
+      if (writes) callbacks.done?.()
     },
     retract: () => {},
     agreed: () => {},
@@ -67,7 +67,7 @@ describe("ServerRequests", () => {
       assert.strictEqual(states.at(-1), "resume")
       assert.strictEqual(askMany(10_000, method), 0)
       assert.strictEqual(sent.length, maxRequests)
-      sent[0]!.fate.done?.()
+      sent[0]!.callbacks.done?.()
       askMany(1, "ping")
       assert.strictEqual(sent.length, maxRequests + 1)
     }

@@ -7,7 +7,7 @@ const setup = async (...ids: ReadonlyArray<string | number>) => setupFor("ping",
 const setupFor = async (method: string, ids: ReadonlyArray<string | number>) => {
   const wire: Wire = {
     transport: "stdio",
-    send: (_, fate) => fate.done?.(),
+    send: (_, callbacks) => callbacks.done?.(),
     retract: () => {},
     agreed: () => {},
     pause: () => {},

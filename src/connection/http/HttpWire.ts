@@ -115,11 +115,11 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       headers: { ...headers, ...streamOut, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) }
     })
 
-    const send: Wire["send"] = (message, fate, extra) => {
-      if (endReason !== undefined) return fate.failed(new WireFailure(endReason, "unsent"))
+    const send: Wire["send"] = (message, callbacks, extra) => {
+      if (endReason !== undefined) return callbacks.failed(new WireFailure(endReason, "unsent"))
       const body = serialise(server, message)
-      if (typeof body !== "string") return fate.failed(body)
-      const entry: InFlight = { started: false, abort: () => {}, failed: fate.failed }
+      if (typeof body !== "string") return callbacks.failed(body)
+      const entry: InFlight = { started: false, abort: () => {}, failed: callbacks.failed }
       if (isRequest(message)) inFlight.set(message.id, entry)
       entry.abort = deliver({
         context: reading,
@@ -129,7 +129,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
         resume: get,
         onSent: () => {
           entry.started = true
-          fate.sent?.()
+          callbacks.sent?.()
         },
         onAccepted: (answered) => {
           if (message.method !== "initialize") return
@@ -139,8 +139,8 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
         onMessage: events.message,
         settle: (failure) => {
           if (isRequest(message)) inFlight.delete(message.id)
-          if (failure === undefined) fate.done?.()
-          else fate.failed(failure)
+          if (failure === undefined) callbacks.done?.()
+          else callbacks.failed(failure)
           if (failure?.ends) end(failure.reason)
           if (verdicts !== undefined && inFlight.size === 0) finish(endReason!)
           // From now on the server may send messages of its own.

@@ -69,12 +69,12 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
     )
     const address = yield* Deferred.await(endpoint)
 
-    const send: Wire["send"] = (message, fate) => {
-      if (endReason !== undefined) return fate.failed(new WireFailure(endReason, "unsent"))
+    const send: Wire["send"] = (message, callbacks) => {
+      if (endReason !== undefined) return callbacks.failed(new WireFailure(endReason, "unsent"))
       const body = serialise(server, message)
-      if (typeof body !== "string") return fate.failed(body)
+      if (typeof body !== "string") return callbacks.failed(body)
       const failed = (failure: WireFailure) => {
-        fate.failed(failure)
+        callbacks.failed(failure)
         if (failure.ends) finish(failure.reason)
       }
       exchange(
@@ -93,9 +93,9 @@ export const open = (options: Options): Effect.Effect<Wire, ConnectionError, Sco
           }
         },
         {
-          started: fate.sent,
+          started: callbacks.sent,
           message: events.message,
-          end: () => fate.done?.(),
+          end: () => callbacks.done?.(),
           refused: ({ failure }) => failed(failure),
           broken: failed
         }

@@ -7,7 +7,7 @@
  * limit is refused immediately; if even refusals cannot be written, it is dropped.
  */
 import { errorCodes } from "../../domain/catalog/Protocol.js"
-import type { Fate, Message, MessageId, Wire } from "../wire/Wire.js"
+import type { SendCallbacks, Message, MessageId, Wire } from "../wire/Wire.js"
 
 /** The maximum number of requests in progress, and of responses that wait to be written. */
 export const maxRequests = 64
@@ -21,7 +21,7 @@ export interface ServerRequests {
   /** The server cancelled a request. */
   readonly cancelled: (id: unknown) => void
   /** Writes the response to a request. */
-  readonly answer: (answer: Message, fate?: Fate) => void
+  readonly answer: (answer: Message, callbacks?: SendCallbacks) => void
   /** Called at the end of the connection. */
   readonly close: () => void
 }
@@ -66,7 +66,7 @@ export const make = (wire: Wire): ServerRequests => {
     else inProgress.set(id, count - 1)
   }
 
-  const write = (answer: Message, fate?: Fate) => {
+  const write = (answer: Message, callbacks?: SendCallbacks) => {
     unwritten += 1
     const written = () => {
       unwritten -= 1
@@ -75,11 +75,11 @@ export const make = (wire: Wire): ServerRequests => {
     wire.send(answer, {
       done: () => {
         written()
-        fate?.done?.()
+        callbacks?.done?.()
       },
       failed: (failure) => {
         written()
-        fate?.failed(failure)
+        callbacks?.failed(failure)
       }
     })
     review()
@@ -103,9 +103,9 @@ export const make = (wire: Wire): ServerRequests => {
       settled(id as MessageId)
       review()
     },
-    answer: (answer, fate) => {
+    answer: (answer, callbacks) => {
       if (answer.id != null) settled(answer.id)
-      write(answer, fate)
+      write(answer, callbacks)
     },
     close: () => {
       closed = true

@@ -14,7 +14,7 @@ import type { ProcessLog } from "./ProcessLog.js"
 import * as StdioProcess from "./StdioProcess.js"
 import * as StrayLimit from "../wire/StrayLimit.js"
 import {
-  type Fate,
+  type SendCallbacks,
   type Message,
   maxMessageBytes,
   maxMessageValues,
@@ -35,7 +35,7 @@ export interface Options extends StdioProcess.Spec {
 interface WaitingMessage {
   readonly id: Message["id"]
   readonly text: string
-  readonly fate: Fate
+  readonly callbacks: SendCallbacks
 }
 
 /** The maximum number of characters that wait for a process that does not read. */
@@ -66,7 +66,7 @@ export const open = (options: Options) =>
       endReason = reason
       closeInput()
       log.flush()
-      for (const { fate } of waiting) fate.failed(new WireFailure(reason, "unsent"))
+      for (const { callbacks } of waiting) callbacks.failed(new WireFailure(reason, "unsent"))
       waiting.clear()
       events.closed(reason)
     }
@@ -128,16 +128,16 @@ export const open = (options: Options) =>
     const write = () => {
       scheduled = false
       while (!blocked && waiting.size > 0) {
-        const fates: Array<Fate> = []
+        const callbacks: Array<SendCallbacks> = []
         let text = ""
         for (const each of waiting) {
           forget(each)
           text += each.text
-          fates.push(each.fate)
+          callbacks.push(each.callbacks)
           if (text.length > maxWrite) break
         }
         blocked = !child.stdin.write(text)
-        for (const { done, sent } of fates) {
+        for (const { done, sent } of callbacks) {
           sent?.()
           done?.()
         }
@@ -148,13 +148,14 @@ export const open = (options: Options) =>
       write()
     })
 
-    const send: Wire["send"] = (message, fate) => {
-      if (endReason !== undefined) return fate.failed(new WireFailure(endReason, "unsent"))
+    const send: Wire["send"] = (message, callbacks) => {
+      if (endReason !== undefined) return callbacks.failed(new WireFailure(endReason, "unsent"))
       const serialised = serialise(server, message)
-      if (typeof serialised !== "string") return fate.failed(serialised)
-      if (size + serialised.length > maxWaiting) return fate.failed(unsent("too much waits for it to read already"))
+      if (typeof serialised !== "string") return callbacks.failed(serialised)
+      if (size + serialised.length > maxWaiting)
+        return callbacks.failed(unsent("the process does not read its input"))
       const text = `${serialised}\n`
-      waiting.add({ id: message.id, text, fate })
+      waiting.add({ id: message.id, text, callbacks })
       size += text.length
       if (scheduled || blocked) return
       scheduled = true
@@ -165,7 +166,7 @@ export const open = (options: Options) =>
       for (const each of waiting) {
         if (each.id !== id) continue
         forget(each)
-        each.fate.failed(unsent("taken back before it was sent"))
+        each.callbacks.failed(unsent("cancelled before it was sent"))
       }
     }
 

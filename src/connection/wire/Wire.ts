@@ -37,7 +37,7 @@ export interface WireEvents {
 }
 
 /** The callbacks for one message. Either `done` or `failed` is called, once. */
-export interface Fate {
+export interface SendCallbacks {
   /** From now on the server may have received the message. */
   readonly sent?: (() => void) | undefined
   /** The message was sent and, on wires with one exchange per request, the exchange has ended. */
@@ -49,7 +49,7 @@ export interface Wire {
   readonly transport: Protocol.Transport
   readonly pid?: number | undefined
   /** Never throws. The headers are sent with this message only; wires without headers ignore them. */
-  readonly send: (message: Message, fate: Fate, headers?: Readonly<Record<string, string>>) => void
+  readonly send: (message: Message, callbacks: SendCallbacks, headers?: Readonly<Record<string, string>>) => void
   /** Withdraws a request that has not been sent, and ends the exchange of one that waits for its response. */
   readonly retract: (id: MessageId) => void
   /** Sets the negotiated protocol revision, for wires that send it. */
