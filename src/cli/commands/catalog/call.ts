@@ -14,11 +14,11 @@ export const spec = command({
   name: "call",
   summary: "Call a tool",
   details:
-    "The arguments are one JSON object; - reads it from stdin. The exit code is 1 if the tool reports an error, 2 if the arguments are invalid, and 3 if the server is unknown or not usable.",
+    "The arguments are one JSON object; with -, it is read from stdin. The exit code is 1 if the tool reports an error, 2 if the arguments are invalid, and 3 if the server is unknown or not usable.",
   group: "use",
   arguments: {
     tool: argument("required", "tool", "The public name of the tool, or server/tool"),
-    args: { ...argument("optional", "json-args", "The arguments as a JSON object, or -"), mayBeEmpty: true }
+    args: { ...argument("optional", "json-args", "The arguments as one JSON object, or - for stdin"), mayBeEmpty: true }
   },
   options: {},
   examples: [

@@ -17,7 +17,7 @@ export const spec = command({
   name: "add",
   summary: "Add a server to a config file",
   details:
-    "Writes to the project's config file if there is one, otherwise to your global config file. Comments and order are kept. On a terminal, missing values are prompted for. Relative paths that exist are made absolute; in a project's file they stay relative. Reference secrets instead of writing them: --env TOKEN={env:TOKEN}.",
+    "Writes to the project file if there is one, otherwise to your global config file. Comments and order are kept. On a terminal, the command asks for missing values. Relative paths that exist are made absolute; in a project file they stay relative. Reference a secret instead of writing it: --env TOKEN={env:TOKEN}.",
   group: "configure",
   arguments: { name: argument("optional", "name", "The name of the server") },
   options: {
@@ -26,13 +26,13 @@ export const spec = command({
     args: texts("ARG", "The arguments of --command, up to the next option", true),
     env: texts("KEY=VALUE", "An environment variable of a local server; may be repeated"),
     header: texts("KEY=VALUE", "A header of all requests to a remote server; may be repeated"),
-    transport: text("KIND", "The transport; detected by default", ["stdio", "http", "sse"]),
+    transport: text("KIND", "The transport. If not set, it is detected. One of", ["stdio", "http", "sse"]),
     oauth: flag("Use OAuth"),
     noOauth: flag("Never use OAuth"),
     oauthClientId: text("ID", "The id of a registered OAuth client"),
     oauthClientSecret: text("SECRET", "The secret of the OAuth client"),
     oauthScope: text("SCOPE", "The OAuth scopes to request"),
-    scope: text("SCOPE", "The config file to write to", ["project", "global"])
+    scope: text("SCOPE", "The config file to write to, one of", ["project", "global"])
   },
   rest: "command args…",
   examples: [

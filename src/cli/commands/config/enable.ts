@@ -12,7 +12,7 @@ export const spec = command({
   name: "enable",
   summary: "Enable a server in its config file",
   details:
-    "If a project file declares the server and it is not approved, the command shows the entry and asks for approval. Without a terminal, it fails with exit code 3; approve the server with mcp-supervisor trust first.",
+    "If a project file declares the server and the entry is not approved, the command shows the entry and asks for approval. Without a terminal, the command fails with exit code 3; approve the server with mcp-supervisor trust first.",
   group: "configure",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

@@ -34,7 +34,7 @@ export const spec = command({
   name: "import",
   summary: "Import the servers of another MCP client",
   details:
-    "Finds the config files of the client, converts its servers, and adds those whose names are not in use. Your own servers are written to your global config file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) are written to the project's config file and run only after `mcp-supervisor trust`. The files of the client are never changed.",
+    "Finds the config files of the client, converts its servers, and adds those whose names are not in use. Your own servers are written to your global config file. Servers that a file of the project declares (.mcp.json, .cursor/mcp.json, …) are written to the project file and run only after `mcp-supervisor trust`. The files of the client are never changed.",
   group: "configure",
   arguments: {
     client: argument("required", "client", "The client to import from", clients),
@@ -44,7 +44,7 @@ export const spec = command({
     dryRun: flag("Print what would be imported and write nothing"),
     scope: text(
       "SCOPE",
-      "The config file to write to. A server of a project file is written to another file only after a confirmation on a terminal",
+      "A server that a file of the project declares is written to your global config file only after a confirmation on a terminal. The config file to write to, one of",
       ["project", "global"]
     )
   },

@@ -10,16 +10,20 @@ import { ifRunning } from "../../supervisor/withSupervisor.js"
 
 export const spec = command({
   name: "trust",
-  summary: "Approve the servers of the project's files and the project's directory",
+  summary: "Approve the servers of the project files and the project's directory",
   details:
-    "Shows what would be approved and what changed since the last approval, then asks. Without an approval, the servers of a project are neither started nor contacted. An approval is valid until the entry or its working directory changes. Your own servers without `cwd` run in the project's directory if it is trusted, otherwise in your home directory. With a file, only that file is approved, not the directory.",
+    "Shows what would be approved and what changed since the last approval, then asks for approval. Without an approval, the servers of a project are neither started nor contacted. The approval of an entry is valid until the entry or its working directory changes. Your own servers without `cwd` run in the project's directory if it is trusted, otherwise in your home directory. With a file, only that file is approved, not the directory.",
   group: "configure",
   arguments: {
-    file: argument("optional", "file", "Approve only this file. Default: all files of the project, and its directory")
+    file: argument(
+      "optional",
+      "file",
+      "Approve only this file. Default: all project files, and the project's directory"
+    )
   },
   options: {
     yes: flag("Approve without asking; required without a terminal"),
-    revoke: flag("Revoke the approval")
+    revoke: flag("Revoke the same approvals instead")
   },
   examples: ["trust", "trust --yes", "trust --revoke", "trust mcp-supervisor.json --revoke"]
 })

@@ -8,7 +8,7 @@ import { supervisorEnded, withSupervisor } from "../../supervisor/withSupervisor
 export const spec = command({
   name: "events",
   summary: "Show what happened to the servers",
-  details: "With --json, prints one event per line.",
+  details: "With --json, each event is one JSON object on one line.",
   group: "inspect",
   arguments: {},
   options: { follow: flag("Keep printing new events until interrupted or until the supervisor ends", "f") },

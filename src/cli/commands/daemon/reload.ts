@@ -8,7 +8,7 @@ export const spec = command({
   name: "reload",
   summary: "Reload the config files and print what changes",
   details:
-    "Requires a running supervisor. The supervisor applies changes of its config files automatically; this command waits until they are applied.",
+    "Requires a running supervisor. The supervisor applies changes of its config files without this command; the command waits until they are applied.",
   group: "control",
   arguments: {},
   options: {},

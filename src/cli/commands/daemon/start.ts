@@ -21,7 +21,7 @@ export const spec = command({
   name: "start",
   summary: "Run a supervisor with the control API in the background",
   details:
-    "Starts serve as a daemon that writes a log file in the state directory. Returns when the control API accepts requests.",
+    "Starts a daemon, which runs serve and writes a log file in the state directory. Returns when the control API accepts requests.",
   group: "run",
   arguments: {},
   options: {

@@ -15,7 +15,7 @@ export const spec = command({
   name: "stop",
   summary: "Stop the supervisor of the state directory",
   details:
-    "Stops the supervisor whether it runs in the background or in the foreground, and whatever config files it uses. Returns when the supervisor and its servers have ended. Servers that a killed supervisor left behind are ended as well.",
+    "Stops the supervisor wherever it runs, in the background or in the foreground, and whatever config files it uses. Returns when the supervisor and its servers have ended. Servers that a killed supervisor left behind are ended as well.",
   group: "run",
   arguments: {},
   options: {},

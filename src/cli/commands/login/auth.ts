@@ -14,7 +14,7 @@ export const spec = command({
   name: "auth",
   summary: "Log in to a server, or list all logins",
   details:
-    "Opens the login page in the browser and waits up to 5 minutes for the callback. If the browser runs on another machine, paste the URL it was redirected to.",
+    "Opens the login page in the browser and waits up to 5 minutes for the callback. If the browser runs on another machine, paste the URL to which it was redirected into the terminal.",
   group: "log in",
   arguments: { name: argument("optional", "name", 'The server, or "list"') },
   options: {},

@@ -10,7 +10,7 @@ export const spec = command({
   name: "test",
   summary: "Connect to a server once and report each step",
   details:
-    "Opens a connection of its own, also if the server is running or disabled, and reports spawn, handshake, era, capabilities, lists and ping. The exit code is 0 only if the server is usable.",
+    "Opens a connection of its own, even if the server is connected or disabled, and reports spawn, handshake, era, capabilities, lists and ping. The exit code is 0 only if the server is usable.",
   group: "inspect",
   arguments: { name: argument("required", "name", "The server") },
   options: {},

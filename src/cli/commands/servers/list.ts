@@ -10,7 +10,7 @@ export const spec = command({
   name: "list",
   summary: "List the servers and their status",
   details:
-    "Without a running supervisor, the command connects every server once and waits at most ten seconds. A server that is not ready by then is listed as connecting.",
+    "Without a running supervisor, the command connects every server once and waits at most ten seconds. A server that has not settled by then is listed as connecting.",
   group: "inspect",
   arguments: {},
   options: {},
