@@ -46,8 +46,8 @@ const disk = Effect.gen(function* () {
   return { watching, open, listeners, answer, late, report, changes: () => changes }
 })
 
-describe("an update of what is watched that takes too long", () => {
-  it.scoped("is told of when it is done after all", () =>
+describe("an update of the watched paths that exceeds its time limit", () => {
+  it.scoped("is reported as a change when it completes later", () =>
     Effect.gen(function* () {
       const { answer, changes, late, open, watching } = yield* disk
       assert.isFalse(yield* late("/a/file"))
@@ -57,7 +57,7 @@ describe("an update of what is watched that takes too long", () => {
     })
   )
 
-  it.scoped("does nothing once there was another", () =>
+  it.scoped("does nothing after a later update", () =>
     Effect.gen(function* () {
       const { answer, changes, late, open, watching } = yield* disk
       yield* late("/a/file")
@@ -67,7 +67,7 @@ describe("an update of what is watched that takes too long", () => {
     })
   )
 
-  it.scoped("is not what is applied when the next one takes too long as well", () =>
+  it.scoped("is not applied if the next one exceeds the limit, too", () =>
     Effect.gen(function* () {
       const { answer, late, open, watching } = yield* disk
       yield* late("/a/file")
@@ -80,7 +80,7 @@ describe("an update of what is watched that takes too long", () => {
 })
 
 describe("a watched directory that is moved or removed", () => {
-  it.scoped("is watched anew, also if the next directory has the same inode", () =>
+  it.scoped("is watched again, also if its successor has the same inode", () =>
     Effect.gen(function* () {
       const { changes, open, report, watching } = yield* disk
       assert.isTrue(yield* watching.update(["/a/file"]))
@@ -92,7 +92,7 @@ describe("a watched directory that is moved or removed", () => {
     })
   )
 
-  it.scoped("is not closed again by a late report about its predecessor", () =>
+  it.scoped("is not closed by a late report about its predecessor", () =>
     Effect.gen(function* () {
       const { listeners, open, report, watching } = yield* disk
       yield* watching.update(["/a/file"])

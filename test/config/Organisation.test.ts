@@ -3,7 +3,7 @@ import { Effect, TestClock } from "effect"
 import { repeatedly } from "../../src/config/layers/Organisation.js"
 
 describe("the document of an organisation", () => {
-  it.effect("is asked for again every hour, and after a minute where that failed", () =>
+  it.effect("is fetched every hour, and a minute after a failure", () =>
     Effect.gen(function* () {
       const outcomes = [true, false, false, true, true]
       let attempts = 0

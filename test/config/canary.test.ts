@@ -125,10 +125,10 @@ const look = (machine: Machine, what: string, options: ConfigFiles.Options = mac
     }
   })
 
-describe("pain 48: a canary in any field shows up nowhere", () => {
+describe("a secret in any field appears in no output", () => {
   for (const [ending, format] of Object.entries(formats)) {
     for (const shape of Object.keys(shapes)) {
-      onMachine(`as ${shape}, in ${ending}: to load, to explain, to plan`, (machine) =>
+      onMachine(`as ${shape}, in ${ending}: by load, explain and plan`, (machine) =>
         Effect.gen(function* () {
           const text = format({ mcp: entries(shape) })
           const file = machine.write(`f.${ending}`, text)
@@ -148,7 +148,7 @@ describe("pain 48: a canary in any field shows up nowhere", () => {
       )
     }
 
-    onMachine(`in a text in ${ending} that ends anywhere`, (machine) =>
+    onMachine(`in a truncated text in ${ending}`, (machine) =>
       Effect.gen(function* () {
         const entry = { headers: { [token]: `Bearer ${token}` }, url: `https://example.com/${token}`, [token]: token }
         const text = format({ mcp: { a: entry }, [token]: { [token]: token } })
@@ -163,7 +163,7 @@ describe("pain 48: a canary in any field shows up nowhere", () => {
   }
 
   for (const shape of Object.keys(shapes)) {
-    onMachine(`as ${shape}: to take over from another client, and to write`, (machine) =>
+    onMachine(`as ${shape}: by import and edits`, (machine) =>
       Effect.gen(function* () {
         const text = JSON.stringify({ mcpServers: entries(shape) })
         machine.write(join(machine.home, ".cursor/mcp.json"), text)
@@ -185,7 +185,7 @@ describe("pain 48: a canary in any field shows up nowhere", () => {
     )
   }
 
-  onMachine("in the organisation's document and in its address", (machine) =>
+  onMachine("in the organisation's document and its URL", (machine) =>
     Effect.gen(function* () {
       const url = (machine.env.MCP_SUPERVISOR_DEFAULTS_URL = `https://u:${token}@example.com/d/${token}/x?k=${token}`)
       for (const shape of Object.keys(shapes)) {

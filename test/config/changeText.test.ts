@@ -152,7 +152,7 @@ const known = any
   .chain((sample) => fc.tuple(fc.constant(sample), fc.constantFrom(...Object.keys(serversIn(sample)))))
 
 describe("a change of a config file", () => {
-  it("that adds a server changes that and nothing else", () => {
+  it("that adds a server changes nothing else", () => {
     fc.assert(
       fc.property(fresh, ([sample, name, entry]) => {
         const after = made(sample.name, sample.raw, add(name, entry))
@@ -165,7 +165,7 @@ describe("a change of a config file", () => {
     )
   })
 
-  it("that is taken back gives back the bytes", () => {
+  it("that is reverted restores the bytes", () => {
     fc.assert(
       fc.property(fresh, ([sample, name, entry]) => {
         const added = made(sample.name, sample.raw, add(name, entry))
@@ -175,7 +175,7 @@ describe("a change of a config file", () => {
     )
   })
 
-  it("that adds keeps every line there was", () => {
+  it("that adds a server keeps every existing line", () => {
     fc.assert(
       fc.property(fresh, ([sample, name, entry]) => {
         const after = made(sample.name, sample.raw, add(name, entry))
@@ -193,7 +193,7 @@ describe("a change of a config file", () => {
     )
   })
 
-  it("that removes a server leaves all others", () => {
+  it("that removes a server keeps all others", () => {
     fc.assert(
       fc.property(known, ([sample, name]) => {
         const after = made(sample.name, sample.raw, remove(name))
@@ -205,7 +205,7 @@ describe("a change of a config file", () => {
     )
   })
 
-  it("that switches a server says that, and says it once", () => {
+  it("that enables or disables a server sets one key", () => {
     fc.assert(
       fc.property(known, fc.boolean(), ([sample, name], enabled) => {
         const after = made(sample.name, sample.raw, turn(name, enabled))
@@ -219,7 +219,7 @@ describe("a change of a config file", () => {
   })
 })
 
-describe("in a file of a person", () => {
+describe("in a formatted file", () => {
   const file = `{
   // my servers
   "mcp": {
@@ -233,7 +233,7 @@ describe("in a file of a person", () => {
 }
 `
 
-  it("a new server stands behind the others, in their indentation", () => {
+  it("a new server is added after the others, with their indentation", () => {
     assert.strictEqual(
       made("x.jsonc", file, add("c", { command: "y", args: ["1"] })),
       file.replace(
@@ -250,7 +250,7 @@ describe("in a file of a person", () => {
     )
   })
 
-  it("a removed server takes the comment on its line with it, and no other", () => {
+  it("removing a server removes the comment on its line, and no other", () => {
     assert.strictEqual(
       made("x.jsonc", file, remove("a")),
       file.replace('\n    "a": { "command": "x" }, // the first', "")
@@ -258,7 +258,7 @@ describe("in a file of a person", () => {
     assert.strictEqual(made("x.jsonc", file, remove("b")), file.replace(/,( \/\/ the first)\n {4}"b"[^]*second/, "$1"))
   })
 
-  it("a switch takes one place", () => {
+  it("enabling or disabling changes one place", () => {
     assert.strictEqual(
       made("x.jsonc", file, turn("a", false)),
       file.replace('"command": "x" }', '"command": "x", "enabled": false }')
@@ -276,13 +276,13 @@ describe("in a file of a person", () => {
     })
   })
 
-  it("a switch for a server of another file is an entry of its own", () => {
+  it("disabling a server of another file adds an entry", () => {
     assert.deepStrictEqual(plainOf("x.json", made("x.json", "{}", turn("jira", false))), {
       mcp: { jira: { enabled: false } }
     })
   })
 
-  it("inline tables, tables and sub-tables of TOML are switched where they are", () => {
+  it("inline tables, tables and sub-tables of TOML are changed in place", () => {
     const toml = `[mcp]\na = { command = "x" } # short\nb = {}\n\n[mcp.c]\n  command = "z"\n[mcp.c.environment]\nK = "v"\n`
     assert.strictEqual(made("x.toml", toml, turn("a", false)), toml.replace('"x" }', '"x", enabled = false }'))
     assert.strictEqual(made("x.toml", toml, turn("b", false)), toml.replace("{}", "{ enabled = false }"))

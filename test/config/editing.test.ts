@@ -8,7 +8,7 @@ import { onMachine } from "./support.js"
 const json = (value: unknown) => JSON.stringify(value)
 
 describe("editing", () => {
-  onMachine("a new server goes into the project's file if there is one, else into the user's own", (machine) =>
+  onMachine("adds a new server to the project's file if there is one, otherwise to the user's file", (machine) =>
     Effect.gen(function* () {
       const first = yield* ConfigFiles.add("a", { command: "x", args: ["1"] }, machine.host)
       assert.deepStrictEqual(first, { file: machine.globalFile(), changed: true, alsoIn: [] })
@@ -33,7 +33,7 @@ describe("editing", () => {
     })
   )
 
-  onMachine("switching writes where the server is, or where it can be overruled", (machine) =>
+  onMachine("enables and disables in the file that declares the server, or in one that overrides it", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), json({ mcpServers: { a: { command: "x", disabled: true } } }))
       const on = yield* ConfigFiles.enable("a", machine.host)
@@ -53,7 +53,7 @@ describe("editing", () => {
 
   for (const isApproved of [true, false]) {
     const state = isApproved ? "approved" : "not approved"
-    onMachine(`switching leaves a project's server that is ${state} as it is (security D4)`, (machine) =>
+    onMachine(`enables and disables a project's server that is ${state} without changing its approval`, (machine) =>
       Effect.gen(function* () {
         machine.write("mcp-supervisor.json", json({ mcp: { q: { command: "z" } } }))
         if (isApproved) yield* ConfigFiles.trust(machine.host)
@@ -66,7 +66,7 @@ describe("editing", () => {
     )
   }
 
-  onMachine("a switch that is written anew into a project's file is approved by that", (machine) =>
+  onMachine("approves an entry that it adds to a project's file to disable a server", (machine) =>
     Effect.gen(function* () {
       const url = (machine.env.MCP_SUPERVISOR_DEFAULTS_URL = "https://example.com/d")
       const text = json({ mcp: { wiki: { url: "https://wiki.example.com" } } })
@@ -77,7 +77,7 @@ describe("editing", () => {
     })
   )
 
-  onMachine("a server that waits for approval can be reviewed and approved alone (security D4)", (machine) =>
+  onMachine("reviews and approves a single server", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), json({ mcp: { own: { command: "x" } } }))
       machine.write(
@@ -101,7 +101,7 @@ describe("editing", () => {
     })
   )
 
-  onMachine("what is above all files, or in none, is said", (machine) =>
+  onMachine("reports a server that no file, or only a higher layer, declares", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.env.MCP_SUPERVISOR_MANAGED_CONFIG!, json({ mcp: { fixed: { command: "x" } } }))
       machine.write(machine.globalFile(), json({ mcp: { mine: { command: "x" } } }))
@@ -117,7 +117,7 @@ describe("editing", () => {
     })
   )
 
-  onMachine("a file that cannot be read is left as it is", (machine) =>
+  onMachine("does not change a file that cannot be read", (machine) =>
     Effect.gen(function* () {
       const broken = '{ "mcp": { "a": { "command": "x" }, \n // not yet'
       machine.write(machine.globalFile(), broken)
@@ -134,7 +134,7 @@ describe("editing", () => {
     })
   )
 
-  onMachine("many at once, through a link: all are there, in one good file, and nothing is left over", (machine) =>
+  onMachine("applies many concurrent edits through a link, and leaves no temporary files", (machine) =>
     Effect.gen(function* () {
       const real = machine.write(join(machine.root, "real.json"), '{ "mcp": {} }')
       machine.write(join(machine.home, ".config/mcp-supervisor/x"), "")
@@ -150,7 +150,7 @@ describe("editing", () => {
     })
   )
 
-  onMachine("a link that leads to nothing yet stays a link, and what it leads to is made", (machine) =>
+  onMachine("creates the target of a dangling link and keeps the link", (machine) =>
     Effect.gen(function* () {
       const real = join(machine.root, "dotfiles", "config.json")
       machine.write(join(machine.home, ".config/mcp-supervisor/x"), "")
@@ -167,7 +167,7 @@ describe("editing", () => {
     ["a variable where a switch belongs", { command: "x", lazy: "{env:A}" }, ["lazy"]],
     ["a variable in what has no command", { args: ["{env:A}"] }, []]
   ] as const) {
-    onMachine(`says before it writes that ${what} is wrong`, (machine) =>
+    onMachine(`rejects ${what} before it writes`, (machine) =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(ConfigFiles.add("a", entry as never, machine.host))
         assert.strictEqual(error._tag, "InvalidConfig")
@@ -176,7 +176,7 @@ describe("editing", () => {
     )
   }
 
-  onMachine("takes a variable wherever a text may stand", (machine) =>
+  onMachine("accepts a variable in every text", (machine) =>
     Effect.gen(function* () {
       const entries = [
         { url: "{env:U}" },
@@ -192,7 +192,7 @@ describe("editing", () => {
   )
 
   for (const name of ["", "  ", " a", "a\nb", "a\u0000", "a\u001b[31m", "__proto__", "x".repeat(300)]) {
-    onMachine(`refuses the name ${JSON.stringify(name).slice(0, 20)}, and says what a name is`, (machine) =>
+    onMachine(`rejects the name ${JSON.stringify(name).slice(0, 20)} and describes valid names`, (machine) =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(ConfigFiles.add(name, { command: "x" }, machine.host))
         assert.include(error.message, "a server name")
@@ -201,7 +201,7 @@ describe("editing", () => {
   }
 
   for (const name of ["constructor", "toString", "hasOwnProperty"]) {
-    onMachine(`a server called ${name} is a server like all others`, (machine) =>
+    onMachine(`accepts a server of the name ${name}`, (machine) =>
       Effect.gen(function* () {
         machine.write("mcp-supervisor.json", "{}")
         yield* ConfigFiles.add(name, { command: "x" }, machine.host)
@@ -216,7 +216,7 @@ describe("editing", () => {
     )
   }
 
-  onMachine("what nobody approved of is removed from the file that was named, and missed where it is not", (machine) =>
+  onMachine("removes an unapproved server from the named file, and fails if the file does not declare it", (machine) =>
     Effect.gen(function* () {
       const own = machine.write(machine.globalFile(), json({ mcp: { a: { command: "mine" } } }))
       machine.write("mcp-supervisor.json", json({ mcp: { a: { command: "theirs" }, b: { command: "x" } } }))

@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import { ConfigFiles } from "../../src/index.js"
 import { onMachine } from "./support.js"
 
-describe("a project that somebody else wrote", () => {
-  onMachine("one that is nested too deep is left out, and everything else is there", (machine) =>
+describe("a project of another author", () => {
+  onMachine("is ignored if it is nested too deeply, without an effect on other layers", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), '{ "mcp": { "mine": { "command": "mine" } } }')
       machine.write(
@@ -17,7 +17,7 @@ describe("a project that somebody else wrote", () => {
     })
   )
 
-  onMachine("to switch its server is not to approve of what it says", (machine) =>
+  onMachine("has no server approved by enabling or disabling it", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), '{ "mcp": { "x": { "command": "good" } } }')
       machine.write(
@@ -46,8 +46,8 @@ describe("a project that somebody else wrote", () => {
   )
 })
 
-describe("very many remarks", () => {
-  onMachine("are told of, up to a number, for each file and each entry", (machine) =>
+describe("very many diagnostics", () => {
+  onMachine("are limited for each file and each entry", (machine) =>
     Effect.gen(function* () {
       const keys = (value: unknown) =>
         Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`key_of_${index}`, value]))
@@ -72,7 +72,7 @@ describe("a placeholder that cannot be read", () => {
     "{env:TOKEN",
     "{file:}"
   ]) {
-    onMachine(`is an error of its server, not a text: ${text}`, (machine) =>
+    onMachine(`is an error of its server and not a literal text: ${text}`, (machine) =>
       Effect.gen(function* () {
         machine.write(
           machine.globalFile(),

@@ -32,7 +32,7 @@ describe("importing from a project that is not trusted", () => {
   )
 
   for (const { client, path } of projectFiles) {
-    onMachine(`${client}: ${path} goes to the project's file, and nothing of it may run (import)`, (machine) =>
+    onMachine(`${client}: ${path} writes to the project's file, without approving anything`, (machine) =>
       Effect.gen(function* () {
         const text = path.endsWith(".toml") ? '[mcp_servers.evil]\ncommand = "x"\n' : servers("evil")
         machine.write(path, text)
@@ -46,7 +46,7 @@ describe("importing from a project that is not trusted", () => {
     )
   }
 
-  onMachine("goes to the file of the directory that declares it, beside what is there (import)", (machine) =>
+  onMachine("writes to the file of the declaring directory, beside existing servers", (machine) =>
     Effect.gen(function* () {
       mkdirSync(join(machine.cwd, "sub"))
       const inner = { ...machine, host: { ...machine.host, cwd: join(machine.cwd, "sub") } }
@@ -60,7 +60,7 @@ describe("importing from a project that is not trusted", () => {
     })
   )
 
-  onMachine("does not follow a link of the project to a file that needs no trust (import)", (machine) =>
+  onMachine("does not follow a link of the project to a file that needs no trust", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), '{ "mcp": {} }')
       symlinkSync(machine.globalFile(), join(machine.cwd, "mcp-supervisor.json"))
@@ -71,7 +71,7 @@ describe("importing from a project that is not trusted", () => {
     })
   )
 
-  onMachine("does not write into a project file that is also given with --config (import)", (machine) =>
+  onMachine("does not write into a project file that is also given with --config", (machine) =>
     Effect.gen(function* () {
       const file = machine.write("mcp-supervisor.json", '{ "mcp": {} }')
       machine.write(".mcp.json", servers("evil"))
@@ -81,7 +81,7 @@ describe("importing from a project that is not trusted", () => {
     })
   )
 
-  onMachine("does not go to the global file, unless the user has seen and approved it (import)", (machine) =>
+  onMachine("writes to the global file only after the user has reviewed and approved it", (machine) =>
     Effect.gen(function* () {
       machine.write(".cursor/mcp.json", JSON.stringify({ mcpServers: { evil: { command: "x", args: ["."] } } }))
       const refused = yield* importAll(machine, "cursor", { scope: "global" })
@@ -94,7 +94,7 @@ describe("importing from a project that is not trusted", () => {
     })
   )
 
-  onMachine("shows all of what would be written elsewhere, as a review does (import)", (machine) =>
+  onMachine("shows everything that would be written to another file, like a review", (machine) =>
     Effect.gen(function* () {
       const entry = {
         command: "sh",
@@ -124,7 +124,7 @@ describe("importing from a project that is not trusted", () => {
     })
   )
 
-  onMachine("leaves out names that cannot be seen, of every owner (import)", (machine) =>
+  onMachine("skips names with invisible characters in files of every owner", (machine) =>
     Effect.gen(function* () {
       const names = ["do\ncs", "git\u202ebuh", "gi\u2065t"]
       machine.write(".mcp.json", servers(...names, "fine"))
@@ -143,7 +143,7 @@ describe("importing from a project that is not trusted", () => {
     })
   )
 
-  onMachine("changes nothing about a server of the user that has the same name (import)", (machine) =>
+  onMachine("changes nothing about a server of the user that has the same name", (machine) =>
     Effect.gen(function* () {
       const mine = { url: "https://mine.example.com", headers: { Authorization: "Bearer mine-secret" } }
       machine.write(join(machine.home, ".cursor/mcp.json"), JSON.stringify({ mcpServers: { figma: mine } }))
@@ -155,7 +155,7 @@ describe("importing from a project that is not trusted", () => {
     })
   )
 
-  onMachine("is not fooled by variables that name a directory of the project (import)", (machine) =>
+  onMachine("ignores variables that name a directory of the project", (machine) =>
     Effect.sync(() => {
       const where = { CLAUDE_CONFIG_DIR: "conf", CODEX_HOME: "./conf", XDG_CONFIG_HOME: "conf" }
       for (const client of ["claude-code", "codex", "opencode"] as const) {
@@ -166,14 +166,14 @@ describe("importing from a project that is not trusted", () => {
   )
 })
 
-describe("importing what Claude Code keeps for one project", () => {
+describe("importing the servers that Claude Code stores for one project", () => {
   const claude = (machine: Machine, entry: object) =>
     machine.write(
       join(machine.home, ".claude.json"),
       JSON.stringify({ projects: { [machine.cwd]: { mcpServers: { own: entry } } } })
     )
 
-  onMachine("goes to that project's file, untrusted (import)", (machine) =>
+  onMachine("writes to that project's file, untrusted", (machine) =>
     Effect.gen(function* () {
       claude(machine, { command: "x", env: { TOKEN: "${TOKEN}" } })
       const { places } = yield* importAll(machine, "claude-code")
@@ -182,22 +182,20 @@ describe("importing what Claude Code keeps for one project", () => {
     })
   )
 
-  onMachine(
-    "is not written into the project with its secrets, but to the user's file if asked to (import)",
-    (machine) =>
-      Effect.gen(function* () {
-        claude(machine, { command: "x", env: { TOKEN: "sk-1234567890abcdef" } })
-        const refused = yield* importAll(machine, "claude-code")
-        assert.include(refused.places.own, "--scope global")
-        assert.isFalse(existsSync(join(machine.cwd, "mcp-supervisor.json")))
-        const { places } = yield* importAll(machine, "claude-code", { scope: "global" })
-        assert.deepStrictEqual(places, { own: machine.globalFile() })
-      })
+  onMachine("is not written into the project with its secrets, but to the user's file if asked to", (machine) =>
+    Effect.gen(function* () {
+      claude(machine, { command: "x", env: { TOKEN: "sk-1234567890abcdef" } })
+      const refused = yield* importAll(machine, "claude-code")
+      assert.include(refused.places.own, "--scope global")
+      assert.isFalse(existsSync(join(machine.cwd, "mcp-supervisor.json")))
+      const { places } = yield* importAll(machine, "claude-code", { scope: "global" })
+      assert.deepStrictEqual(places, { own: machine.globalFile() })
+    })
   )
 })
 
-describe("importing what cannot work", () => {
-  onMachine("says so at once: questions of an editor and variables that are not set (import)", (machine) =>
+describe("importing entries that cannot work", () => {
+  onMachine("reports prompts of an editor and missing variables at once", (machine) =>
     Effect.gen(function* () {
       machine.env.IS_SET = "yes"
       machine.write(

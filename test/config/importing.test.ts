@@ -130,7 +130,7 @@ const revealed = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, revealed(item)]))
 }
 
-describe("taking over", () => {
+describe("importing", () => {
   for (const { add, client, file, text } of samples) {
     onMachine(`${client}: ${text.slice(0, 60)}`, (machine) =>
       Effect.gen(function* () {
@@ -152,7 +152,7 @@ describe("taking over", () => {
       })
     )
 
-    onMachine(`${client}: the file works as it is, too: ${text.slice(0, 40)}`, (machine) =>
+    onMachine(`${client}: the client's file is a valid config file: ${text.slice(0, 40)}`, (machine) =>
       Effect.gen(function* () {
         Object.assign(machine.env, { K: "kkkk", T: "tttt", TOKEN: "token", B: "bbbb", HOME_KEY: "hhhh" })
         const { desired } = yield* loadFile(machine, file(machine), text)
@@ -162,7 +162,7 @@ describe("taking over", () => {
     )
   }
 
-  onMachine("claude-code: what was added for one project counts there", (machine) =>
+  onMachine("claude-code: servers of one project apply only there", (machine) =>
     Effect.gen(function* () {
       const own = { mcpServers: { local: { command: "x" } } }
       machine.write(
@@ -183,7 +183,7 @@ describe("taking over", () => {
     })
   )
 
-  onMachine("what is broken is said, and takes nothing else with it", (machine) =>
+  onMachine("reports invalid entries without an effect on others", (machine) =>
     Effect.gen(function* () {
       machine.write(
         join(machine.home, ".cursor/mcp.json"),
@@ -203,7 +203,7 @@ describe("taking over", () => {
     })
   )
 
-  onMachine("a client that is not there has nothing", (machine) =>
+  onMachine("returns nothing for a client that is not installed", (machine) =>
     Effect.forEach(knownClients, (client) =>
       Effect.map(ConfigFiles.importFrom(client, machine.host), ({ files, servers }) =>
         assert.deepStrictEqual([servers, files], [[], []])

@@ -65,7 +65,7 @@ describe("merging", () => {
     )
   })
 
-  it("of entries is associative, also where they are of different kinds", () => {
+  it("of entries is associative, also for different kinds", () => {
     fc.assert(
       fc.property(entryValue, entryValue, entryValue, (a, b, c) => {
         const [x, y, z] = [a, b, c].map((each, index) => LayerEntry.make(treeOf(each, String(index)))) as [
@@ -82,7 +82,7 @@ describe("merging", () => {
     )
   })
 
-  it("gives the highest layer the last word, and says so of each value", () => {
+  it("uses the value of the highest layer, with its origin", () => {
     fc.assert(
       fc.property(value, value, (a, b) => {
         const high = treeOf(b, "high")
@@ -103,7 +103,7 @@ describe("merging", () => {
     )
   })
 
-  it("of a layer with nothing changes nothing", () => {
+  it("with an empty layer changes nothing", () => {
     fc.assert(
       fc.property(entryValue, (a) => {
         const entry = LayerEntry.make(treeOf(a, "1"))
@@ -184,7 +184,7 @@ describe("formats", () => {
       ).tree
     )
 
-  it("mean the same: JSON, JSONC with comments, and TOML", () => {
+  it("give the same config: JSON, JSONC with comments, and TOML", () => {
     fc.assert(
       fc.property(plainValue, (value) => {
         const json = read("x.json", JSON.stringify(value))
@@ -199,7 +199,7 @@ describe("formats", () => {
     )
   })
 
-  it("are told apart by content where no name says", () => {
+  it("are recognized by content if there is no file extension", () => {
     fc.assert(
       fc.property(plainValue, (value) => {
         assert.deepStrictEqual(read("VARIABLE", ` \n// x\n${JSON.stringify(value)}`), value)
@@ -209,7 +209,7 @@ describe("formats", () => {
     )
   })
 
-  it("know the place of every value", () => {
+  it("return the place of every value", () => {
     fc.assert(
       fc.property(plainValue, (value) => {
         const raws = [
@@ -234,7 +234,7 @@ describe("formats", () => {
     )
   })
 
-  it("never throw, never hang: ten thousand texts of any kind", () => {
+  it("never throw or hang, for ten thousand arbitrary texts", () => {
     const samples = [
       '{"mcp":{"a":{"command":["x","y"],"env":{"A":"{env:B}"}}},"tools":{"a_*":true}}',
       '[mcp.a]\ncommand = "x"\nargs = ["a", """b"""]\n[[mcp.b.c]]\nx = { y = 1, z.w = 2 }\n'
@@ -327,14 +327,14 @@ describe("formats", () => {
   })
 })
 
-describe("putting in values", () => {
+describe("interpolation", () => {
   const values = (variables: Record<string, string>) => ({
     variable: (name: string) => (Object.hasOwn(variables, name) ? variables[name] : undefined),
     known: (name: string) => (name === "userHome" ? "/home/ada" : undefined),
     file: (path: string) => (path === "token" ? { content: "from-file" } : { problem: "no file of that name" })
   })
 
-  it("leaves a text without placeholders as it is", () => {
+  it("keeps a text without placeholders", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         fc.pre(placeholdersOf(text).length === 0)
@@ -344,7 +344,7 @@ describe("putting in values", () => {
     )
   })
 
-  it("does not look at what it has put in", () => {
+  it("does not interpolate inserted values", () => {
     fc.assert(
       fc.property(fc.constantFrom("${B}", "{env:B}", "{file:token}", "$${B}", "`id`", "$(id)"), (value) => {
         const { missing, secrets, text } = interpolate("<${A}>", values({ A: value, B: "no" }))

@@ -5,10 +5,12 @@ import { Effect } from "effect"
 import { ConfigFiles } from "../../src/index.js"
 import { loadFile, onMachine } from "./support.js"
 
-describe("what is wrong", () => {
-  onMachine("is told with file, line, column, path, types and the nearest key, and hides nobody else", (machine) =>
-    Effect.gen(function* () {
-      const text = `{
+describe("an error in a config file", () => {
+  onMachine(
+    "is reported with file, line, column, path, types and the nearest key, and affects only its server",
+    (machine) =>
+      Effect.gen(function* () {
+        const text = `{
   // three servers
   "mcpServers": {
     "good": { "command": "x" },
@@ -17,23 +19,23 @@ describe("what is wrong", () => {
     "odd": { "command": "x", "tiemout": 5 }
   }
 }`
-      const { desired, diagnostics } = yield* loadFile(machine, "servers.json", text)
-      assert.deepStrictEqual(Object.keys(desired.servers ?? {}), ["good", "odd"])
-      const file = join(machine.cwd, "servers.json")
-      const messages = Object.values(desired.unreadable ?? {}).map(({ message }) => message)
-      assert.deepStrictEqual(messages, [
-        `bad: invalid config: ${file}:5:12: mcpServers.bad: expected an object with "command" (a local server) or "url" (a remote one), found neither ("comand" looks like a misspelling of "command")`,
-        `late: invalid config: ${file}:6:92: mcpServers.late.headers.A: expected a string, found a number; ` +
-          `${file}:6:68: mcpServers.late.timeout.call: expected a positive duration: milliseconds or a text such as "30 seconds", found a negative number`
-      ])
-      assert.deepStrictEqual(
-        diagnostics.map(({ file, line, message, subject }) => [subject, file, line, message]),
-        [["odd", file, 7, 'unknown key tiemout; did you mean "timeout"?']]
-      )
-    })
+        const { desired, diagnostics } = yield* loadFile(machine, "servers.json", text)
+        assert.deepStrictEqual(Object.keys(desired.servers ?? {}), ["good", "odd"])
+        const file = join(machine.cwd, "servers.json")
+        const messages = Object.values(desired.unreadable ?? {}).map(({ message }) => message)
+        assert.deepStrictEqual(messages, [
+          `bad: invalid config: ${file}:5:12: mcpServers.bad: expected an object with "command" (a local server) or "url" (a remote one), found neither ("comand" looks like a misspelling of "command")`,
+          `late: invalid config: ${file}:6:92: mcpServers.late.headers.A: expected a string, found a number; ` +
+            `${file}:6:68: mcpServers.late.timeout.call: expected a positive duration: milliseconds or a text such as "30 seconds", found a negative number`
+        ])
+        assert.deepStrictEqual(
+          diagnostics.map(({ file, line, message, subject }) => [subject, file, line, message]),
+          [["odd", file, 7, 'unknown key tiemout; did you mean "timeout"?']]
+        )
+      })
   )
 
-  onMachine("is told of TOML as well", (machine) =>
+  onMachine("is reported for TOML, too", (machine) =>
     Effect.gen(function* () {
       const text = `# mine\n[mcp.a]\ncommand = "x"\n\n[mcp.b]\nurl = "https://b.example.com"\nheaders = { A = "1",\n  B = 2 }\n\n[mcp.b.timeout]\ncall = 0\n`
       const { desired } = yield* loadFile(machine, "servers.toml", text.replace(",\n  B", ", B"))
@@ -67,7 +69,7 @@ describe("what is wrong", () => {
     ["a.json", '{ "permission": { "x": "{env:NONE}" } }', "1:24: permission.x: expected the environment variable NONE"],
     ["a.json", "[]", "1:1: (root): expected an object, found an empty array"]
   ] as const) {
-    onMachine(`with a whole file is its own: ${text}`, (machine) =>
+    onMachine(`of the whole file is one error: ${text}`, (machine) =>
       Effect.gen(function* () {
         const error = yield* Effect.flip(loadFile(machine, name, text))
         assert.include(error.message, `${join(machine.cwd, name)}:${expected}`)
@@ -76,7 +78,7 @@ describe("what is wrong", () => {
     )
   }
 
-  onMachine("guard: a higher file decides about the guard process, one that is not trusted does not", (machine) =>
+  onMachine("guard: a higher trusted file decides about the guard process", (machine) =>
     Effect.gen(function* () {
       assert.isUndefined((yield* loadFile(machine, "a.json", "{}")).desired.guard)
       assert.isFalse((yield* loadFile(machine, "a.json", '{ "guard": false }')).desired.guard)
@@ -85,7 +87,7 @@ describe("what is wrong", () => {
     })
   )
 
-  onMachine("is a file that was named and is not there, a directory, or bytes that are no text", (machine) =>
+  onMachine("is a named file that is missing, a directory, or binary", (machine) =>
     Effect.gen(function* () {
       const message = (file: string) =>
         Effect.map(Effect.flip(ConfigFiles.load({ ...machine.host, files: [file] })), (error) => error.message)
@@ -101,7 +103,7 @@ describe("what is wrong", () => {
     })
   )
 
-  onMachine("BOM, CRLF, tabs, unicode names, empty files, keys given twice: all are read", (machine) =>
+  onMachine("is none of: BOM, CRLF, tabs, unicode names, empty files, duplicate keys", (machine) =>
     Effect.gen(function* () {
       const text =
         '\uFEFF{\r\n\t"mcp": {\r\n\t\t"服务器 é": { "command": "x" },\r\n\t\t"a": { "command": "1" }, "a": { "command": "2", },\r\n\t},\r\n}\r\n'

@@ -8,7 +8,7 @@ import { loadFile, onMachine } from "./support.js"
 const json = (value: unknown) => JSON.stringify(value)
 
 describe("layers", () => {
-  onMachine("from the lowest to the highest, each value with its origin", (machine) =>
+  onMachine("are merged from the lowest to the highest, each value with its origin", (machine) =>
     Effect.gen(function* () {
       const { env, home, root, stateDir, write } = machine
       const layer = (own: string, more: object = {}) => json({ mcp: { a: { [own]: 1, last: own, ...more } } })
@@ -76,7 +76,7 @@ describe("layers", () => {
     })
   )
 
-  onMachine("a project ends at the root of its repository, and outside of one at its directory", (machine) =>
+  onMachine("of a project end at the root of its repository, or at its directory outside of one", (machine) =>
     Effect.gen(function* () {
       machine.write(join(machine.root, "mcp-supervisor.json"), json({ mcp: { above: { command: "x" } } }))
       machine.write("mcp-supervisor.json", json({ mcp: { root: { command: "x" } } }))
@@ -88,7 +88,7 @@ describe("layers", () => {
     })
   )
 
-  onMachine("tools of a higher layer come after those below", (machine) =>
+  onMachine("with tools: patterns of a higher layer come after those of lower ones", (machine) =>
     Effect.gen(function* () {
       machine.write(
         machine.globalFile(),
@@ -108,7 +108,7 @@ describe("layers", () => {
     })
   )
 
-  onMachine("the organisation's document is called by its address, without what may be secret in it", (machine) =>
+  onMachine("name the organisation's document by its URL without possible secrets", (machine) =>
     Effect.gen(function* () {
       const key = "7f3a91bc55d04e12"
       const url =
@@ -123,7 +123,7 @@ describe("layers", () => {
     })
   )
 
-  onMachine("the organisation may point to servers; it may not start programs or look at what is here", (machine) =>
+  onMachine("of an organisation may name remote servers, but not start programs or read local files", (machine) =>
     Effect.gen(function* () {
       const url = (machine.env.MCP_SUPERVISOR_DEFAULTS_URL = "https://example.com/d")
       machine.env.TOKEN = "secret-token"
@@ -166,7 +166,7 @@ describe("layers", () => {
     })
   )
 
-  onMachine("an organisation that does not answer delays nothing", (machine) =>
+  onMachine("do not wait for an organisation that does not respond", (machine) =>
     Effect.gen(function* () {
       machine.env.MCP_SUPERVISOR_DEFAULTS_URL = "https://192.0.2.1/"
       machine.write(machine.globalFile(), json({ mcp: { a: { command: "x" } } }))

@@ -10,8 +10,8 @@ const kb100 = "a".repeat(100_000)
 const issueOf = (error: InvalidConfig | undefined) =>
   error?.issues.map(({ expected, found, path }) => `${path.join(".")}: ${expected}, ${found}`).join("\n") ?? ""
 
-describe("what variables and files may add to a config", () => {
-  onMachine("is limited in one value, with the path and the limit in the issue (breaker 9)", (machine) =>
+describe("the size that variables and files add to a config", () => {
+  onMachine("is limited in one value, with the path and the limit in the issue", (machine) =>
     Effect.gen(function* () {
       machine.env.A1 = kb100
       const entry = { command: ["true", "{env:A1}".repeat(100_000)], enabled: false }
@@ -26,7 +26,7 @@ describe("what variables and files may add to a config", () => {
     })
   )
 
-  onMachine("is limited in one entry, also where each value is small (breaker 9)", (machine) =>
+  onMachine("is limited in one entry, also if each value is small", (machine) =>
     Effect.gen(function* () {
       machine.env.A1 = kb100
       const command = ["true", ...Array.from({ length: 100_000 }, () => "{env:A1}")]
@@ -36,7 +36,7 @@ describe("what variables and files may add to a config", () => {
     })
   )
 
-  onMachine("is limited over all entries together (breaker 9)", (machine) =>
+  onMachine("is limited over all entries together", (machine) =>
     Effect.gen(function* () {
       machine.env.A1 = kb100
       const environment = Object.fromEntries(Array.from({ length: 35 }, (_, index) => [`K${index}`, "{env:A1}"]))
@@ -52,7 +52,7 @@ describe("what variables and files may add to a config", () => {
     })
   )
 
-  onMachine("is limited for files as well, one by one and together (breaker 9)", (machine) =>
+  onMachine("is limited for files as well, one by one and together", (machine) =>
     Effect.gen(function* () {
       machine.write("big.txt", "b".repeat(1024 * 1024 + 1))
       for (let index = 0; index < 20; index++) machine.write(`part${index}.txt`, "p".repeat(1_000_000))
@@ -71,8 +71,8 @@ describe("what variables and files may add to a config", () => {
   )
 })
 
-describe("an entry with more unknown keys than a call has arguments", () => {
-  onMachine("is loaded, with the first warnings and the number of the others (breaker 8)", (machine) =>
+describe("an entry with a very large number of unknown keys", () => {
+  onMachine("is loaded, with the first warnings and the number of the rest", (machine) =>
     Effect.gen(function* () {
       const odd = Object.fromEntries(Array.from({ length: 130_000 }, (_, index) => [`k${index}`, 1]))
       const text = JSON.stringify({ mcp: { odd: { command: "x", ...odd } } })
@@ -83,7 +83,7 @@ describe("an entry with more unknown keys than a call has arguments", () => {
     })
   )
 
-  onMachine("is imported likewise (breaker 8)", (machine) =>
+  onMachine("is imported in the same way", (machine) =>
     Effect.gen(function* () {
       const odd = Object.fromEntries(Array.from({ length: 130_000 }, (_, index) => [`k${index}`, 1]))
       const file = join(machine.home, ".cursor/mcp.json")

@@ -6,14 +6,14 @@ import { onMachine } from "./support.js"
 
 const json = (value: unknown) => JSON.stringify(value)
 
-describe("pain 55: trust", () => {
+describe("trust", () => {
   const project = json({
     mcp: { a: { command: "a", args: ["${SECRET}"] }, b: { url: "https://b.example.com" } },
     tools: { "a_*": false },
     permission: { "*": "allow" }
   })
 
-  onMachine("a project's servers are stand-ins until it is approved of, and again after each change", (machine) =>
+  onMachine("is required for a project's servers at first, and again after each change", (machine) =>
     Effect.gen(function* () {
       machine.env.SECRET = "secret-value"
       const file = machine.write("mcp-supervisor.json", project)
@@ -63,7 +63,7 @@ describe("pain 55: trust", () => {
     })
   )
 
-  onMachine("an approval is for one file, one state directory, and nobody can write it himself", (machine) =>
+  onMachine("applies to one file and one state directory, and cannot be forged", (machine) =>
     Effect.gen(function* () {
       machine.env.SECRET = "secret-value"
       machine.write("mcp-supervisor.json", project)
@@ -89,7 +89,7 @@ describe("pain 55: trust", () => {
     })
   )
 
-  onMachine("an entry that nobody approved of changes no other: not by its keys, not by a switch", (machine) =>
+  onMachine("is required for an entry to change another one, by keys or by disabling it", (machine) =>
     Effect.gen(function* () {
       machine.write(
         machine.globalFile(),

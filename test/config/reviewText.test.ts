@@ -14,9 +14,9 @@ const sent: ReadonlyArray<readonly [written: string, named: string]> = [
   ["${file:/etc/kq8zj2v9x7w4}", "{file:/etc/kq8zj2v9x7w4}"]
 ]
 
-describe("what is put in", () => {
+describe("a placeholder", () => {
   for (const [written, named] of sent) {
-    it(`is named beside any text, in headers and keys: ${written} (security L4)`, () => {
+    it(`is named in headers and keys, beside other text: ${written}`, () => {
       assert.strictEqual(withoutLiterals(written), named)
       assert.strictEqual(withoutLiterals(`a ${written}`), literal + named)
       assert.strictEqual(withoutLiterals(`v1${written}x`), literal + named + literal)
@@ -27,7 +27,7 @@ describe("what is put in", () => {
       assert.strictEqual(withoutLiterals(`\ue000${written}\ue001`), literal + named + literal)
     })
 
-    it(`is named in the login, the query and the fragment of an address: ${written} (security L4)`, () => {
+    it(`is named in credentials, query and fragment of a URL: ${written}`, () => {
       const url = `https://u${written}:p@evil.example/mcp?q=a${written}&z=${written}b#f${written}`
       assert.strictEqual(
         addressText(url),
@@ -36,19 +36,19 @@ describe("what is put in", () => {
       assert.strictEqual(addressText(`https://a.example/${written}/x`), `https://a.example/${written}/x`)
     })
 
-    it(`is named in variables: ${written} (security L4)`, () => {
+    it(`is named in variables: ${written}`, () => {
       assert.strictEqual(variableText("B", `0${written}`), literal + named)
       assert.strictEqual(variableText("API_TOKEN", `0${written}`), literal + named)
       assert.strictEqual(variableText("NODE_OPTIONS", `-r ${written}`), `-r ${written}`)
     })
   }
 
-  it("is shown as it is written where every mark is used up", () => {
+  it("is shown literally if all quotation marks occur in it", () => {
     const marks = Array.from({ length: 0x1900 }, (_, index) => String.fromCharCode(0xe000 + index)).join("")
     assert.strictEqual(withoutLiterals(`{env:A}${marks}`), `{env:A}${marks}`)
   })
 
-  it("leaves what is escaped to be literal", () => {
+  it("is literal if it is escaped", () => {
     assert.strictEqual(withoutLiterals("$${NAME}"), literal)
   })
 })
@@ -73,7 +73,7 @@ describe("an address", () => {
     ["https://{env:NO:-evil.example/}@good.example/", "https://{env:NO:-evil.example/}@good.example/"],
     ["https://evil{env:NO:-.example}/", "https://evil{env:NO:-.example}/"],
     ["not an address", "not an address"]
-  ])("%s is shown as %s (security L4)", (url, shown) => {
+  ])("%s is shown as %s", (url, shown) => {
     assert.strictEqual(addressText(url), shown)
   })
 })
@@ -98,7 +98,7 @@ describe("a variable", () => {
     ["LEVEL", "debug"],
     ["PORT", "8080"],
     ["CONFIG", "./conf/app.json"]
-  ])("%s is shown in full: %s (security L4)", (name, text) => {
+  ])("%s is shown in full: %s", (name, text) => {
     assert.strictEqual(variableText(name, text), text)
   })
 
@@ -118,7 +118,7 @@ describe("a variable", () => {
     ["NODE_AUTH_TOKEN", "word", "[redacted]"],
     ["X", "kq8zj2v9x7w4kq8z", "[redacted]"],
     ["API_KEY", "word", "[redacted]"]
-  ])("%s hides what is secret in %s (security L4)", (name, text, shown) => {
+  ])("%s hides what is secret in %s", (name, text, shown) => {
     assert.strictEqual(variableText(name, text), shown)
   })
 })

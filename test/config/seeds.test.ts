@@ -34,7 +34,7 @@ const load = (machine: Machine, example: string) =>
     return { desired, names: Object.keys(desired.servers ?? {}), local, remote, unreadable: desired.unreadable ?? {} }
   })
 
-describe("the documents this project began with", () => {
+describe("the first example documents", () => {
   onMachine("opencode.jsonc: all kinds of servers, filters, agents and a timeout", (machine) =>
     Effect.gen(function* () {
       Object.assign(machine.env, {
@@ -78,7 +78,7 @@ describe("the documents this project began with", () => {
     })
   )
 
-  onMachine("opencode.jsonc without its variables: those servers fail, the others run", (machine) =>
+  onMachine("opencode.jsonc without its variables: only the servers that use them fail", (machine) =>
     Effect.gen(function* () {
       const { names, unreadable } = yield* load(machine, "opencode.jsonc")
       assert.deepStrictEqual(names, ["filesystem", "everything", "sentry"])
@@ -88,7 +88,7 @@ describe("the documents this project began with", () => {
     })
   )
 
-  onMachine("a file that switches a default of the organisation off: jira is known below, and off above", (machine) =>
+  onMachine("a file that disables a server of the organisation", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), '{ "mcp": { "jira": { "url": "https://jira.example.com/mcp" } } }')
       const { local: _, names, remote } = yield* load(machine, "opencode.jsonc")
@@ -170,7 +170,7 @@ describe("the documents this project began with", () => {
     })
   )
 
-  onMachine("mcp-servers.json: the other spelling", (machine) =>
+  onMachine("mcp-servers.json: the spelling `mcpServers`", (machine) =>
     Effect.gen(function* () {
       const { local, names } = yield* load(machine, "mcp-servers.json")
       assert.deepStrictEqual(names, ["web-search", "filesystem"])
@@ -180,7 +180,7 @@ describe("the documents this project began with", () => {
     })
   )
 
-  onMachine("are all here, and each is looked at", (_machine) =>
+  onMachine("are complete, and each has a test", (_machine) =>
     Effect.sync(() => {
       const tested = readFileSync(fileURLToPath(import.meta.url), "utf8")
       for (const file of readdirSync(examples)) {

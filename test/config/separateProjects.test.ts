@@ -48,7 +48,7 @@ const links: Readonly<Record<string, (from: string, to: string) => void>> = {
 
 describe("a link out of the project", () => {
   for (const [name, link] of Object.entries(links)) {
-    onMachine(`as ${name} is left out with a diagnostic, approved or not (security H1)`, (machine) =>
+    onMachine(`as ${name} is ignored with a diagnostic, approved or not`, (machine) =>
       Effect.gen(function* () {
         const a = project(machine, "a")
         const b = project(machine, "b")
@@ -68,7 +68,7 @@ describe("a link out of the project", () => {
     )
   }
 
-  onMachine("does not mix the command of one project with the directory of another (security H1)", (machine) =>
+  onMachine("does not mix the command of one project with the directory of another", (machine) =>
     Effect.gen(function* () {
       const a = project(machine, "a")
       const b = project(machine, "b")
@@ -81,7 +81,7 @@ describe("a link out of the project", () => {
     })
   )
 
-  onMachine("gives the address of one project no header of another (security H1)", (machine) =>
+  onMachine("does not send headers of one project to the URL of another", (machine) =>
     Effect.gen(function* () {
       machine.env.A_TOKEN = "token-of-a"
       const a = project(machine, "a")
@@ -96,7 +96,7 @@ describe("a link out of the project", () => {
     })
   )
 
-  onMachine("leaves the user's own server of the same name as it is (security H1)", (machine) =>
+  onMachine("does not change the user's own server of the same name", (machine) =>
     Effect.gen(function* () {
       const a = project(machine, "a")
       const c = project(machine, "c")
@@ -108,7 +108,7 @@ describe("a link out of the project", () => {
     })
   )
 
-  onMachine("is not written through (security H1)", (machine) =>
+  onMachine("is not followed by a write", (machine) =>
     Effect.gen(function* () {
       const a = project(machine, "a")
       const b = project(machine, "b")
@@ -126,7 +126,7 @@ describe("a link out of the project", () => {
     })
   )
 
-  onMachine("within the project is a file like any other", (machine) =>
+  onMachine("within the project is accepted", (machine) =>
     Effect.gen(function* () {
       machine.write("conf/servers.json", document({ docs: { command: "x" } }))
       symlinkSync("conf/servers.json", join(machine.cwd, "mcp-supervisor.json"))
@@ -137,7 +137,7 @@ describe("a link out of the project", () => {
 })
 
 describe("project files of two directories", () => {
-  onMachine("do not mix what is run: the higher one declares the server anew (security H1)", (machine) =>
+  onMachine("do not mix commands: the higher file replaces the server", (machine) =>
     Effect.gen(function* () {
       const sub = { ...machine.host, cwd: join(machine.cwd, "sub") }
       const environment = { KEY: "k" }
@@ -154,7 +154,7 @@ describe("project files of two directories", () => {
     })
   )
 
-  onMachine("still switch and treat each other's servers, and change nothing else of them (security H1)", (machine) =>
+  onMachine("can disable and adjust each other's servers, and change nothing else", (machine) =>
     Effect.gen(function* () {
       const sub = { ...machine.host, cwd: join(machine.cwd, "sub") }
       machine.write("mcp-supervisor.json", document({ docs: { command: ["node", "a.mjs"] } }))
@@ -174,7 +174,7 @@ const own = {
 }
 
 describe("the user's own values", () => {
-  onMachine("do not go to the address that a project's file sets (security D2)", (machine) =>
+  onMachine("are not sent to a URL from a project's file", (machine) =>
     Effect.gen(function* () {
       const file = machine.write(machine.globalFile(), document(own))
       machine.write("mcp-supervisor.json", document({ github: { url: "https://theirs.example.com" } }))
@@ -190,7 +190,7 @@ describe("the user's own values", () => {
     })
   )
 
-  onMachine("do not go to the command that a project's file sets (security D2)", (machine) =>
+  onMachine("are not passed to a command from a project's file", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", document({ local: { command: "theirs" } }))
       yield* ConfigFiles.trust(machine.host)
@@ -202,7 +202,7 @@ describe("the user's own values", () => {
     })
   )
 
-  onMachine("of every layer below the project are withheld (security D2)", (machine) =>
+  onMachine("are withheld from every layer below the project", (machine) =>
     Effect.gen(function* () {
       machine.env.MCP_SUPERVISOR_CONFIG = machine.write(join(machine.root, "named.json"), document(own))
       machine.write("mcp-supervisor.json", document({ local: { command: "theirs" }, github: { url: "https://t.x" } }))
@@ -213,7 +213,7 @@ describe("the user's own values", () => {
     })
   )
 
-  onMachine("do not go with arguments, or to a login, that a project's file sets (security D2)", (machine) =>
+  onMachine("are not combined with arguments or login settings from a project's file", (machine) =>
     Effect.gen(function* () {
       const oauth = { clientId: "i", clientSecret: "own-secret" }
       machine.write(machine.globalFile(), document({ ...own, web: { url: "https://own.example.com", oauth } }))
@@ -229,7 +229,7 @@ describe("the user's own values", () => {
     })
   )
 
-  onMachine("stay where a project's file only adds to the server, or treats it", (machine) =>
+  onMachine("are kept if a project's file only adds settings to the server", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), document(own))
       const github = { headers: { "X-Team": "t" }, timeout: 5 }
@@ -241,7 +241,7 @@ describe("the user's own values", () => {
     })
   )
 
-  onMachine("of a layer above the project are given", (machine) =>
+  onMachine("of a layer above the project are used", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", document({ github: { url: "https://theirs.example.com" } }))
       yield* ConfigFiles.trust(machine.host)

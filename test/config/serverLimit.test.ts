@@ -16,27 +16,25 @@ const tooMany = ({ diagnostics }: ConfigFiles.Loaded) => diagnostics.filter(({ c
 const projectFile = (machine: Machine, text: string) => machine.write("mcp-supervisor.json", text)
 
 describe("the number of servers in one file", () => {
-  onMachine(
-    "is limited: the first 1,000 are used, and one diagnostic names file, count and key (security M1)",
-    (machine) =>
-      Effect.gen(function* () {
-        const file = machine.write(machine.globalFile(), document(1003))
-        const loaded = yield* ConfigFiles.load(machine.host)
-        assert.deepStrictEqual(namesOf(loaded), Object.keys(entries(1000)))
-        assert.deepInclude(tooMany(loaded), {
-          severity: "warning",
-          code: "too_many_servers",
-          message: '3 of the 1003 servers in this file are left out: "maxServers" allows 1000',
-          path: [],
-          file,
-          line: 1,
-          column: 1
-        })
-        assert.lengthOf(tooMany(loaded), 1)
+  onMachine("is limited: the first 1,000 are used, and one diagnostic names file, count and key", (machine) =>
+    Effect.gen(function* () {
+      const file = machine.write(machine.globalFile(), document(1003))
+      const loaded = yield* ConfigFiles.load(machine.host)
+      assert.deepStrictEqual(namesOf(loaded), Object.keys(entries(1000)))
+      assert.deepInclude(tooMany(loaded), {
+        severity: "warning",
+        code: "too_many_servers",
+        message: '3 of the 1003 servers in this file are left out: "maxServers" allows 1000',
+        path: [],
+        file,
+        line: 1,
+        column: 1
       })
+      assert.lengthOf(tooMany(loaded), 1)
+    })
   )
 
-  onMachine("is limited by maxServers for every file, of all layers the highest decides (security M1)", (machine) =>
+  onMachine("is limited by the maxServers of the highest layer", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), document(5, { maxServers: 3 }))
       assert.deepStrictEqual(namesOf(yield* ConfigFiles.load(machine.host)), ["s0", "s1", "s2"])
@@ -49,7 +47,7 @@ describe("the number of servers in one file", () => {
     })
   )
 
-  onMachine("is 200 where the file is not trusted, and the file cannot raise it (security M1, breaker 4)", (machine) =>
+  onMachine("is at most 200 in an untrusted file, which cannot raise it", (machine) =>
     Effect.gen(function* () {
       const file = projectFile(machine, document(250, { maxServers: 5000 }))
       const before = yield* ConfigFiles.load(machine.host)
@@ -67,17 +65,15 @@ describe("the number of servers in one file", () => {
     })
   )
 
-  onMachine(
-    "a maxServers of the user's own does not raise it for a file that is not trusted (security M1)",
-    (machine) =>
-      Effect.gen(function* () {
-        machine.write(machine.globalFile(), '{ "maxServers": 5000 }')
-        projectFile(machine, document(250))
-        assert.lengthOf(namesOf(yield* ConfigFiles.load(machine.host)), 200)
-      })
+  onMachine("a maxServers of the user's own does not raise it for a file that is not trusted", (machine) =>
+    Effect.gen(function* () {
+      machine.write(machine.globalFile(), '{ "maxServers": 5000 }')
+      projectFile(machine, document(250))
+      assert.lengthOf(namesOf(yield* ConfigFiles.load(machine.host)), 200)
+    })
   )
 
-  onMachine("is 200 for all project files together while they are not approved (security D12)", (machine) =>
+  onMachine("is at most 200 for all untrusted project files together", (machine) =>
     Effect.gen(function* () {
       const directories = Array.from({ length: 10 }, (_, depth) => join(machine.cwd, ...Array(depth).fill("d")))
       const files = directories.flatMap((directory, depth) =>
@@ -106,7 +102,7 @@ describe("the number of servers in one file", () => {
     })
   )
 
-  onMachine("has a limit in bytes for all project files together (security D12)", (machine) =>
+  onMachine("is limited by the total size of all project files", (machine) =>
     Effect.gen(function* () {
       const pad = " ".repeat(3 * 1024 * 1024)
       const names = ["mcp-supervisor.json", "a/mcp-supervisor.json", "a/b/mcp-supervisor.json"]
@@ -121,7 +117,7 @@ describe("the number of servers in one file", () => {
     })
   )
 
-  onMachine("approved servers stay when others are added before them (security M1)", (machine) =>
+  onMachine("does not displace approved servers when others are added before them", (machine) =>
     Effect.gen(function* () {
       projectFile(machine, document(3))
       yield* ConfigFiles.trust(machine.host)
@@ -146,7 +142,7 @@ describe("the number of servers in one file", () => {
     )
   }
 
-  onMachine("200,000 of them in a file that is not trusted are one diagnostic (breaker 4)", (machine) =>
+  onMachine("causes one diagnostic for 200,000 servers in an untrusted file", (machine) =>
     Effect.gen(function* () {
       const many = Array.from({ length: 200_000 }, (_, index) => `"${index.toString(36)}":{"url":"x"}`)
       projectFile(machine, `{"mcp":{${many.join(",")}}}`)

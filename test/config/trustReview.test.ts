@@ -19,7 +19,7 @@ const changesOf = (review: ConfigFiles.Review) =>
   Object.fromEntries(review.files.flatMap(({ entries }) => entries.map(({ change, name }) => [name, change])))
 
 describe("a review", () => {
-  onMachine("shows command lines, addresses, directories and variables as they are written (security L4)", (machine) =>
+  onMachine("shows command lines, URLs, directories and variables as they are written", (machine) =>
     Effect.gen(function* () {
       machine.env.TOKEN = "value-of-the-token"
       const file = machine.write(
@@ -67,7 +67,7 @@ describe("a review", () => {
     })
   )
 
-  onMachine("shows what changed since the last approval (security L4)", (machine) =>
+  onMachine("shows what changed since the last approval", (machine) =>
     Effect.gen(function* () {
       const first = {
         a: { command: ["node", "a.mjs"], env: { KEPT: "1", GONE: "1", API_KEY: "first-secret-value" } },
@@ -103,7 +103,7 @@ describe("a review", () => {
     })
   )
 
-  onMachine("keeps no text of an entry: neither secrets nor what looks harmless (security L4)", (machine) =>
+  onMachine("stores no text of an entry", (machine) =>
     Effect.gen(function* () {
       const environment = {
         DATABASE_URL: "postgres://admin:S3cr3tPw@db.corp/x",
@@ -125,7 +125,7 @@ describe("a review", () => {
     })
   )
 
-  onMachine("leaves nothing out, however much stands before it (security L4)", (machine) =>
+  onMachine("shows every part of a long entry", (machine) =>
     Effect.gen(function* () {
       const many = (prefix: string, value: unknown) =>
         Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`${prefix}${index}`, value]))
@@ -152,7 +152,7 @@ describe("a review", () => {
     })
   )
 
-  onMachine("refuses what is too long to be read, and says what to do (security L4)", (machine) =>
+  onMachine("rejects an entry that is too long to read, with advice", (machine) =>
     Effect.gen(function* () {
       const filler = Object.fromEntries(Array.from({ length: 501 }, (_, index) => [`A${index}`, "x"]))
       machine.write("mcp-supervisor.json", document({ x: { command: "x", environment: filler } }))
@@ -165,7 +165,7 @@ describe("a review", () => {
     })
   )
 
-  onMachine("does not let an entry hide a word by using it as a secret (security L4)", (machine) =>
+  onMachine("shows a word although the entry also uses it as a secret", (machine) =>
     Effect.gen(function* () {
       const servers = {
         x: { url: "https://a.example/", headers: { A: "allow", B: "remote" }, permission: { "*": "allow" } }
@@ -176,7 +176,7 @@ describe("a review", () => {
     })
   )
 
-  onMachine("approves what was shown, not what came after it (security L4)", (machine) =>
+  onMachine("approves what was shown, not later changes", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", document({ a: { command: "good" } }))
       const { approve } = yield* ConfigFiles.review(machine.host)
@@ -196,7 +196,7 @@ describe("a review", () => {
     ["a space that is none", "git\u00a0hub"],
     ["a filler", "git\u3164"]
   ] as const) {
-    onMachine(`of a file with a name that holds ${what} is refused, and the entry left out (security L4)`, (machine) =>
+    onMachine(`rejects a file with ${what} in a name, and the entry is skipped`, (machine) =>
       Effect.gen(function* () {
         machine.write("mcp-supervisor.json", document({ [name]: { command: "true" }, fine: { command: "true" } }))
         const loaded = yield* ConfigFiles.load(machine.host)
@@ -213,7 +213,7 @@ describe("a review", () => {
     )
   }
 
-  onMachine("shows invisible characters of other texts by their number (security L4)", (machine) =>
+  onMachine("shows invisible characters by their code", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", document({ a: { command: ["sh", "-c", "echo \u202ehs\nls", "-x\u0007"] } }))
       const { review } = yield* ConfigFiles.review(machine.host)
@@ -223,7 +223,7 @@ describe("a review", () => {
 })
 
 describe("trust of a directory", () => {
-  onMachine("works without a project file, and can be taken back (security H2)", (machine) =>
+  onMachine("works without a project file, and can be revoked", (machine) =>
     Effect.gen(function* () {
       const review = yield* ConfigFiles.trust(machine.host)
       assert.deepStrictEqual(review, { directory: { path: machine.cwd, isTrusted: false }, files: [] })
@@ -238,7 +238,7 @@ describe("trust of a directory", () => {
     })
   )
 
-  onMachine("is taken back with the approvals of the project's files", (machine) =>
+  onMachine("is revoked with the approvals of the project's files", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", document({ a: { command: "x" } }))
       machine.write(".mcp-supervisor/config.json", document({ b: { command: "x" } }))
@@ -253,7 +253,7 @@ describe("trust of a directory", () => {
     })
   )
 
-  onMachine("is not claimed of the home, which needs none", (machine) =>
+  onMachine("is not needed for the home directory", (machine) =>
     Effect.gen(function* () {
       const review = yield* ConfigFiles.trust({ ...machine.host, cwd: machine.home })
       assert.deepStrictEqual(review, { files: [] })

@@ -8,8 +8,8 @@ import { loadFile, onMachine } from "./support.js"
 
 const json = (value: unknown) => JSON.stringify(value)
 
-describe("pain 46: variables", () => {
-  onMachine("work in every text, and what was put in is secret", (machine) =>
+describe("variables", () => {
+  onMachine("are interpolated in every text, and their values are secret", (machine) =>
     Effect.gen(function* () {
       Object.assign(machine.env, { HOST: "h.example.com", TOKEN: "secret-token", DIR: "below", NUMBER: "5000" })
       machine.write("conf/key.txt", "file-secret\r\n")
@@ -68,7 +68,7 @@ describe("pain 46: variables", () => {
     })
   )
 
-  onMachine("that are not set are no failure of a server that is switched off", (machine) =>
+  onMachine("that are missing do not fail a disabled server", (machine) =>
     Effect.gen(function* () {
       const entry = { url: "https://x.example.com", headers: { A: "{env:NONE}" } }
       const mcp = { off: { ...entry, enabled: false }, disabled: { ...entry, disabled: true }, on: entry }
@@ -91,7 +91,7 @@ describe("pain 46: variables", () => {
     })
   )
 
-  onMachine("pain 48: a canary in any field shows up nowhere", (machine) =>
+  onMachine("a secret in any field appears in no output", (machine) =>
     Effect.gen(function* () {
       machine.env.CANARY = "canary-0"
       const canary = (index: number) => `canary-${index}`

@@ -26,7 +26,7 @@ const repository = (machine: Machine, name: string): string => {
 }
 
 describe("a server of a project file", () => {
-  onMachine("runs in the directory of its file, wherever the supervisor was started (security H1)", (machine) =>
+  onMachine("runs in the directory of its file, independent of the supervisor's directory", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", docs)
       yield* ConfigFiles.trust(machine.host)
@@ -38,7 +38,7 @@ describe("a server of a project file", () => {
     })
   )
 
-  onMachine("runs in the approved directory through a link to that directory (security H1)", (machine) =>
+  onMachine("runs in the approved directory through a link to that directory", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", docs)
       yield* ConfigFiles.trust(machine.host)
@@ -48,7 +48,7 @@ describe("a server of a project file", () => {
     })
   )
 
-  onMachine("needs a new approval in a copy and after a move (security H1)", (machine) =>
+  onMachine("needs a new approval in a copy and after a move", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", docs)
       yield* ConfigFiles.trust(machine.host)
@@ -61,19 +61,17 @@ describe("a server of a project file", () => {
     })
   )
 
-  onMachine(
-    "of .mcp-supervisor/config.json runs in the directory that holds .mcp-supervisor (security H1)",
-    (machine) =>
-      Effect.gen(function* () {
-        machine.write(".mcp-supervisor/config.json", docs)
-        yield* ConfigFiles.trust(machine.host)
-        const expected = { cwd: machine.cwd, last: join(machine.cwd, "s.mjs") }
-        assert.deepStrictEqual(yield* started(machine, machine.cwd), expected)
-      })
+  onMachine("of .mcp-supervisor/config.json runs in the directory that holds .mcp-supervisor", (machine) =>
+    Effect.gen(function* () {
+      machine.write(".mcp-supervisor/config.json", docs)
+      yield* ConfigFiles.trust(machine.host)
+      const expected = { cwd: machine.cwd, last: join(machine.cwd, "s.mjs") }
+      assert.deepStrictEqual(yield* started(machine, machine.cwd), expected)
+    })
   )
 
   for (const cwd of ["tools", "./a/../tools", "${workspaceFolder}/tools", "{env:BELOW}/tools", "~/project/tools"]) {
-    onMachine(`needs a new approval when its cwd, ${cwd}, becomes a link (security D11)`, (machine) =>
+    onMachine(`needs a new approval when its cwd, ${cwd}, becomes a link`, (machine) =>
       Effect.gen(function* () {
         const host = { ...machine.host, home: machine.root }
         const inside = { ...machine, host }
@@ -101,7 +99,7 @@ describe("a server of a project file", () => {
     )
   }
 
-  onMachine("shows where its cwd leads, and keeps an approval through a switch (security D11)", (machine) =>
+  onMachine("shows the target of its cwd, and stays approved when it is disabled and enabled", (machine) =>
     Effect.gen(function* () {
       mkdirSync(join(machine.root, "other"))
       symlinkSync("../other", join(machine.cwd, "tools"))
@@ -115,7 +113,7 @@ describe("a server of a project file", () => {
     })
   )
 
-  onMachine("is not approved by an approval that was written before approvals covered directories", (machine) =>
+  onMachine("is not approved by an approval of an older format", (machine) =>
     Effect.gen(function* () {
       machine.write("mcp-supervisor.json", docs)
       yield* ConfigFiles.trust(machine.host)
@@ -143,28 +141,26 @@ const userLayers: Readonly<Record<string, (machine: Machine, text: string) => vo
 
 describe("a server of the user", () => {
   for (const [layer, fill] of Object.entries(userLayers)) {
-    onMachine(
-      `of the ${layer} layer runs in the home until the project's directory is trusted (security H2)`,
-      (machine) =>
-        Effect.gen(function* () {
-          fill(machine, document({ fs: { command: ["npx", "-y", "mcp-fs"] }, own: { command: "x", cwd: "/tmp" } }))
-          const below = join(machine.cwd, "packages", "app")
-          mkdirSync(below, { recursive: true })
-          assert.strictEqual((yield* started(machine, machine.cwd, "fs"))?.cwd, machine.home)
-          assert.strictEqual((yield* started(machine, machine.cwd, "own"))?.cwd, "/tmp")
-          yield* ConfigFiles.trust(machine.host)
-          assert.strictEqual((yield* started(machine, machine.cwd, "fs"))?.cwd, machine.cwd)
-          assert.strictEqual((yield* started(machine, below, "fs"))?.cwd, machine.cwd)
-          // a repository within a trusted one is a project of its own
-          mkdirSync(join(below, ".git"))
-          assert.strictEqual((yield* started(machine, below, "fs"))?.cwd, machine.home)
-          yield* ConfigFiles.distrust(machine.host)
-          assert.strictEqual((yield* started(machine, machine.cwd, "fs"))?.cwd, machine.home)
-        })
+    onMachine(`of the ${layer} layer runs in the home until the project's directory is trusted`, (machine) =>
+      Effect.gen(function* () {
+        fill(machine, document({ fs: { command: ["npx", "-y", "mcp-fs"] }, own: { command: "x", cwd: "/tmp" } }))
+        const below = join(machine.cwd, "packages", "app")
+        mkdirSync(below, { recursive: true })
+        assert.strictEqual((yield* started(machine, machine.cwd, "fs"))?.cwd, machine.home)
+        assert.strictEqual((yield* started(machine, machine.cwd, "own"))?.cwd, "/tmp")
+        yield* ConfigFiles.trust(machine.host)
+        assert.strictEqual((yield* started(machine, machine.cwd, "fs"))?.cwd, machine.cwd)
+        assert.strictEqual((yield* started(machine, below, "fs"))?.cwd, machine.cwd)
+        // a repository within a trusted one is a project of its own
+        mkdirSync(join(below, ".git"))
+        assert.strictEqual((yield* started(machine, below, "fs"))?.cwd, machine.home)
+        yield* ConfigFiles.distrust(machine.host)
+        assert.strictEqual((yield* started(machine, machine.cwd, "fs"))?.cwd, machine.home)
+      })
     )
   }
 
-  onMachine("of the inline layer finds relative paths where it runs (security H2)", (machine) =>
+  onMachine("of the inline layer resolves relative paths against its working directory", (machine) =>
     Effect.gen(function* () {
       machine.env.MCP_SUPERVISOR_CONFIG_CONTENT = document({
         placed: { command: "x", cwd: "." },
@@ -178,7 +174,7 @@ describe("a server of the user", () => {
     })
   )
 
-  onMachine("keeps its directory when a project file that is not trusted mentions it (security H2)", (machine) =>
+  onMachine("keeps its directory when a project file that is not trusted mentions it", (machine) =>
     Effect.gen(function* () {
       machine.write(machine.globalFile(), document({ fs: { command: ["npx", "-y", "mcp-fs"] } }))
       machine.write(
@@ -194,7 +190,7 @@ describe("a server of the user", () => {
     })
   )
 
-  onMachine("that asks for the workspace folder is refused until the directory is trusted (security H2)", (machine) =>
+  onMachine("that uses the workspace folder fails until the directory is trusted", (machine) =>
     Effect.gen(function* () {
       const entry = (args: ReadonlyArray<string>) => ({ command: "node", args })
       machine.write(
@@ -214,7 +210,7 @@ describe("a server of the user", () => {
     })
   )
 
-  onMachine("is told of by name, with the directory that is used (security H2)", (machine) =>
+  onMachine("is reported by name, with its working directory", (machine) =>
     Effect.gen(function* () {
       machine.write(
         machine.globalFile(),
@@ -235,7 +231,7 @@ describe("a server of the user", () => {
 })
 
 describe("a server that was named explicitly", () => {
-  onMachine("runs in the directory of its --config file (security H2)", (machine) =>
+  onMachine("runs in the directory of its --config file", (machine) =>
     Effect.gen(function* () {
       const text = document({ x: { command: "x", args: ["${workspaceFolder}/s"] }, y: { command: "y" } })
       const outside = machine.write(join(machine.root, "elsewhere", "servers.json"), text)

@@ -34,7 +34,7 @@ const good = '{ "mcp": { "wiki": { "url": "https://wiki.example.com" } } }'
 
 describe("the document of an organisation", () => {
   for (const bad of ['{ "mcp": [] }', '{ "tools": { "x_*": "yes" } }', '{ "mcpServers": "none" }', "[]", "{"]) {
-    onMachine(`is not replaced by one that cannot be used: ${bad}`, (machine) =>
+    onMachine(`is not replaced by an invalid one: ${bad}`, (machine) =>
       Effect.gen(function* () {
         const answer = yield* organisation(machine)
         answer.text = good
@@ -48,7 +48,7 @@ describe("the document of an organisation", () => {
     )
   }
 
-  onMachine("is left alone where a newer version of this program has kept it", (machine) =>
+  onMachine("is not replaced if a newer version stored it", (machine) =>
     Effect.gen(function* () {
       const answer = yield* organisation(machine)
       answer.text = good
@@ -59,7 +59,7 @@ describe("the document of an organisation", () => {
     })
   )
 
-  onMachine("follows redirects to addresses that may be asked, and no others", (machine) =>
+  onMachine("follows redirects to permitted addresses only", (machine) =>
     Effect.gen(function* () {
       const answer = yield* organisation(machine)
       Object.assign(answer, { text: good, status: 302, headers: { location: "/moved" } })
@@ -77,7 +77,7 @@ describe("the document of an organisation", () => {
     })
   )
 
-  onMachine("is asked for with the validator of the copy, and the copy stays where it is still current", (machine) =>
+  onMachine("is revalidated, and the copy stays if it is current", (machine) =>
     Effect.gen(function* () {
       const answer = yield* organisation(machine)
       Object.assign(answer, { text: good, headers: { etag: '"one"' } })
@@ -92,7 +92,7 @@ describe("the document of an organisation", () => {
     })
   )
 
-  onMachine("is refused beyond 1 MiB", (machine) =>
+  onMachine("is rejected if it is larger than 1 MiB", (machine) =>
     Effect.gen(function* () {
       const answer = yield* organisation(machine)
       answer.text = JSON.stringify({ note: "x".repeat(1024 * 1024) })

@@ -74,7 +74,7 @@ const following = (machine: Machine, options: ConfigFiles.Options = {}) =>
   })
 
 describe("a watched directory", () => {
-  onMachine("is followed when others take its place in quick succession", (machine) =>
+  onMachine("is still watched when it is replaced in quick succession", (machine) =>
     Effect.gen(function* () {
       const text = config({ a: entry("1") })
       const file = machine.write(machine.globalFile(), text)
@@ -97,7 +97,7 @@ describe("a watched directory", () => {
 })
 
 describe("a watched file", () => {
-  onMachine("is read again after every way of writing it", (machine) =>
+  onMachine("is read after every way of writing it", (machine) =>
     Effect.gen(function* () {
       const file = machine.write(machine.globalFile(), config({ a: entry("1") }))
       const { names, size } = yield* following(machine)
@@ -134,7 +134,7 @@ describe("a watched file", () => {
     })
   )
 
-  onMachine("says nothing when nothing changed, whatever lies beside it", (machine) =>
+  onMachine("causes no update if only other files change", (machine) =>
     Effect.gen(function* () {
       const text = config({ a: entry("1") })
       const file = machine.write(machine.globalFile(), text)
@@ -153,7 +153,7 @@ describe("a watched file", () => {
     })
   )
 
-  onMachine("may be a link: to a file, through a directory, turned to another", (machine) =>
+  onMachine("can be a link: to a file, through a directory, to a new target", (machine) =>
     Effect.gen(function* () {
       // the way a mounted configuration is changed: one link is turned
       const mounted = join(machine.root, "mounted")
@@ -174,7 +174,7 @@ describe("a watched file", () => {
     })
   )
 
-  onMachine("and what it refers to: a file with a token, an approval", (machine) =>
+  onMachine("causes an update when a referenced file or its approval changes", (machine) =>
     Effect.gen(function* () {
       machine.write("token", "first-token\n")
       machine.write(
@@ -192,7 +192,7 @@ describe("a watched file", () => {
     })
   )
 
-  onMachine("that is broken, or named and gone, is rejected and comes back; an empty one says nothing", (machine) =>
+  onMachine("is rejected while it is invalid or missing, and has no servers while it is empty", (machine) =>
     Effect.gen(function* () {
       const named = machine.write("mine.json", config({ a: entry("1") }))
       const { names, next } = yield* following(machine, { files: [named] })
@@ -211,7 +211,7 @@ describe("a watched file", () => {
     })
   )
 
-  onMachine("of an organisation comes when it comes", (machine) =>
+  onMachine("of an organisation is applied when it arrives", (machine) =>
     Effect.gen(function* () {
       let answer = '{ "mcp": { "wiki": { "url": "https://wiki.example.com/mcp" }, "bad": { "command": "sh" } } }'
       const asked: Array<string> = []
@@ -247,7 +247,7 @@ describe("a watched file", () => {
 
 describe("layerConfig", () => {
   onMachine(
-    "pain 45: fifty edits under a running supervisor restart what changed and nothing else",
+    "restarts only changed servers in fifty edits",
     (machine) =>
       Effect.gen(function* () {
         const file = machine.write("servers.json", config({ edited: entry("0"), still: entry("still") }))
@@ -303,7 +303,7 @@ describe("layerConfig", () => {
     180_000
   )
 
-  onMachine("a broken file leaves everything running, and says what is wrong", (machine) =>
+  onMachine("keeps everything running and reports an invalid file", (machine) =>
     Effect.gen(function* () {
       const file = machine.write("servers.json", config({ a: entry("1") }))
       const { awaitEvent, supervisor } = yield* supervise(machine, { files: [file] })
@@ -326,7 +326,7 @@ describe("layerConfig", () => {
     })
   )
 
-  onMachine("fails to start on a broken file of the user, and starts beside one of a project", (machine) =>
+  onMachine("fails to start with an invalid file of the user, and starts with one of a project", (machine) =>
     Effect.gen(function* () {
       const broken = machine.write("broken.json", "{")
       const error = yield* Effect.flip(supervise(machine, { files: [broken] }))
@@ -346,7 +346,7 @@ describe("layerConfig", () => {
     })
   )
 
-  onMachine("pain 55: a project's servers are shown, and nothing of them happens before somebody says so", (machine) =>
+  onMachine("shows a project's servers and starts none before approval", (machine) =>
     Effect.gen(function* () {
       const touched = join(machine.root, "touched")
       const script = `require("node:fs").writeFileSync(${JSON.stringify(touched)}, "x")`
@@ -381,7 +381,7 @@ describe("layerConfig", () => {
     })
   )
 
-  onMachine("a project's server ends when its cwd becomes a link to another directory (security D11)", (machine) =>
+  onMachine("stops a project's server when its cwd becomes a link to another directory", (machine) =>
     Effect.gen(function* () {
       for (const name of ["tools", "other"]) mkdirSync(join(machine.cwd, name))
       machine.write("mcp-supervisor.json", config({ docs: { ...entry("1"), cwd: "tools" } }))
@@ -394,7 +394,7 @@ describe("layerConfig", () => {
     })
   )
 
-  onMachine("pain 45: a restart by hand reads the files again, also when they are not watched", (machine) =>
+  onMachine("reads the files before a requested restart, also if they are not watched", (machine) =>
     Effect.gen(function* () {
       const file = machine.write("servers.json", config({ a: entry("1") }))
       const { supervisor } = yield* supervise(machine, { files: [file], watch: false })
@@ -410,7 +410,7 @@ describe("layerConfig", () => {
     })
   )
 
-  onMachine("pain 47: children get what the config declares, with and without variables of their own", (machine) =>
+  onMachine("passes the declared environment to processes", (machine) =>
     Effect.gen(function* () {
       machine.env.HOST_CANARY = "host-canary"
       machine.env.DECLARED = "declared-value"
@@ -442,7 +442,7 @@ describe("layerConfig", () => {
     })
   )
 
-  onMachine("pain 48: what was put in shows up in no status, event or log", (machine) =>
+  onMachine("shows interpolated values in no status, event or log", (machine) =>
     Effect.gen(function* () {
       machine.env.TOKEN = "canary-of-the-environment"
       const secret = machine.write("token", "canary-of-a-file\n")
@@ -470,7 +470,7 @@ describe("layerConfig", () => {
     })
   )
 
-  onMachine("what the program asks for is the lowest layer", (machine) =>
+  onMachine("uses the program's options as the lowest layer", (machine) =>
     Effect.gen(function* () {
       const file = machine.write("servers.json", config({ own: { enabled: false } }))
       const { supervisor } = yield* supervise(machine, {
