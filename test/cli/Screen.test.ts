@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, TestClock } from "effect"
 import * as Screen from "../../src/cli/terminal/Screen.js"
 
-/** A screen, and what is written to its stderr. */
+/** Creates a screen that records what it writes to stderr. */
 const onTerminal = (isTTY: boolean) =>
   Effect.gen(function* () {
     const stream = () => Object.assign(new PassThrough(), { isTTY })
@@ -13,7 +13,7 @@ const onTerminal = (isTTY: boolean) =>
   })
 
 describe("busy", () => {
-  it.effect("draws nothing within a moment, then what is waited for, and leaves nothing", () =>
+  it.effect("shows its text after 300 ms, and removes it at the end", () =>
     Effect.gen(function* () {
       const { drawn, screen } = yield* onTerminal(true)
       const done = yield* Deferred.make<void>()
@@ -30,7 +30,7 @@ describe("busy", () => {
     })
   )
 
-  it.effect("draws nothing at all for what is done within a moment", () =>
+  it.effect("shows nothing if the effect ends within 300 ms", () =>
     Effect.gen(function* () {
       const { drawn, screen } = yield* onTerminal(true)
       const waiting = yield* Effect.fork(screen.busy("fetching", Effect.sleep(299)))
@@ -40,7 +40,7 @@ describe("busy", () => {
     })
   )
 
-  it.effect("draws nothing where nobody watches", () =>
+  it.effect("shows nothing if stderr is not a terminal", () =>
     Effect.gen(function* () {
       const { drawn, screen } = yield* onTerminal(false)
       const waiting = yield* Effect.fork(screen.busy("fetching", Effect.sleep(5000)))

@@ -5,33 +5,31 @@ import { FakeConnector } from "../../src/testing/Testing.js"
 import { notFound, passed, refused, remote, settle, supervise } from "../supervision/support.js"
 
 describe("the first outcomes of servers that a command starts", () => {
-  it.scoped(
-    "are shown ten seconds later at the latest, and what is still connecting is said to be so (breaker 5)",
-    () =>
-      Effect.gen(function* () {
-        const hanging = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`h${index}`, remote]))
-        const { supervisor } = yield* supervise(
-          { servers: { a: remote, ...hanging } },
-          { scripts: { a: FakeConnector.open() } }
-        )
-        const notes: Array<string> = []
-        const { all } = FirstOutcomes.make(supervisor, (line) => Effect.sync(() => void notes.push(line)))
-        const waiting = yield* Effect.fork(all)
-        yield* passed("9 seconds")
-        assert.strictEqual((yield* Fiber.poll(waiting))._tag, "None")
-        yield* passed("1 seconds")
-        const shown = yield* Fiber.join(waiting)
-        assert.deepStrictEqual(
-          shown.map(({ status }) => status.status),
-          ["connected", ...Object.keys(hanging).map(() => "connecting")]
-        )
-        assert.deepStrictEqual(notes, [
-          "h0, h1, h2, h3, h4 and 2 more are still connecting after 10 s; the list shows their current status"
-        ])
-      })
+  it.scoped("are shown ten seconds later at the latest, and what is still connecting is said to be so", () =>
+    Effect.gen(function* () {
+      const hanging = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`h${index}`, remote]))
+      const { supervisor } = yield* supervise(
+        { servers: { a: remote, ...hanging } },
+        { scripts: { a: FakeConnector.open() } }
+      )
+      const notes: Array<string> = []
+      const { all } = FirstOutcomes.make(supervisor, (line) => Effect.sync(() => void notes.push(line)))
+      const waiting = yield* Effect.fork(all)
+      yield* passed("9 seconds")
+      assert.strictEqual((yield* Fiber.poll(waiting))._tag, "None")
+      yield* passed("1 seconds")
+      const shown = yield* Fiber.join(waiting)
+      assert.deepStrictEqual(
+        shown.map(({ status }) => status.status),
+        ["connected", ...Object.keys(hanging).map(() => "connecting")]
+      )
+      assert.deepStrictEqual(notes, [
+        "h0, h1, h2, h3, h4 and 2 more are still connecting after 10 s; the list shows their current status"
+      ])
+    })
   )
 
-  it.scoped("are those of the first attempts, also of one that is required and tried again (breaker 5)", () =>
+  it.scoped("are those of the first attempts, also for a required server that is retried", () =>
     Effect.gen(function* () {
       const { controls, supervisor } = yield* supervise(
         { servers: { a: { ...remote, required: true }, b: remote } },
@@ -54,7 +52,7 @@ describe("the first outcomes of servers that a command starts", () => {
     })
   )
 
-  it.scoped("are waited for ten seconds at most to find a tool by its public name (breaker 5)", () =>
+  it.scoped("are awaited at most ten seconds to find a tool by its public name", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise(
         { servers: { a: remote, b: remote } },
@@ -73,7 +71,7 @@ describe("the first outcomes of servers that a command starts", () => {
     })
   )
 
-  it.scoped("of a server that is not there is an error", () =>
+  it.scoped("fail for an unknown server", () =>
     Effect.gen(function* () {
       const { supervisor } = yield* supervise({ servers: {} })
       const { one } = FirstOutcomes.make(supervisor, () => Effect.void)

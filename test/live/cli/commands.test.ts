@@ -1,4 +1,4 @@
-/** Every command, with a supervisor that runs in the background. */
+/** Runs every command with a supervisor in the background. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -19,7 +19,7 @@ beforeAll(async () => {
   assert.strictEqual(started.code, 0, started.stderr)
   assert.match(started.stdout, /^http:\/\/127\.0\.0\.1:\d+\n$/)
   assert.include(started.stderr, join(here.stateDir, "supervisor.log"))
-  // calls wait until their server is there; after these, everything is
+  // Calls wait for their server, so all servers are connected after these.
   await Promise.all([
     here.run(["call", "greet_greet", '{"name":"Ada"}']),
     here.run(["call", "notes_echo", '{"text":"x"}'])
@@ -39,7 +39,7 @@ const ok = ({ code, stderr, stdout }: Ran): string => {
 
 const json = (ran: Ran) => JSON.parse(ok(ran))
 
-describe.concurrent("looking", () => {
+describe.concurrent("commands that inspect servers", () => {
   it("list shows all servers", async () => {
     const { code, stderr, stdout } = await here.run(["list"])
     assert.strictEqual(code, 0)
@@ -51,7 +51,7 @@ describe.concurrent("looking", () => {
     assert.notInclude(stdout, "\u001b")
   })
 
-  it("list --json is the body of GET /mcp, by the short way and the long one", async () => {
+  it("list --json prints the body of GET /mcp, with and without loading Effect", async () => {
     const daemon = JSON.parse(readFileSync(join(here.stateDir, "daemon.json"), "utf8"))
     const token = readFileSync(join(here.stateDir, "control-token"), "utf8").trim()
     const answer = await fetch(`${daemon.address}/mcp`, { headers: { authorization: `Bearer ${token}` } })
@@ -80,7 +80,7 @@ describe.concurrent("looking", () => {
     assert.strictEqual((await watch.ended).code, 130)
   })
 
-  it("tools, resources and prompts show what there is", async () => {
+  it("tools, resources and prompts print the catalog", async () => {
     assert.match(ok(await here.run(["tools", "notes"])), /notes_echo +text +Says it again\.\n/)
     const tools = json(await here.run(["tools", "--json"]))
     assert.deepStrictEqual(
@@ -95,7 +95,7 @@ describe.concurrent("looking", () => {
     assert.strictEqual(json(await here.run(["prompts", "--json"]))[0].name, "greet")
   })
 
-  it("tools, resources and prompts of a server that is not usable are no success", async () => {
+  it("tools, resources and prompts fail for a server that is not usable", async () => {
     for (const kind of ["tools", "resources", "prompts"]) {
       const { code, stderr } = await here.run([kind, "broken"])
       assert.strictEqual(code, 3, kind)
@@ -103,7 +103,7 @@ describe.concurrent("looking", () => {
     }
   })
 
-  it("logs and events show what happened, and go on with -f", async () => {
+  it("logs and events print what happened, and continue with -f", async () => {
     assert.match(ok(await here.run(["logs", "notes"])), /ready to serve/)
     assert.strictEqual(
       JSON.parse(ok(await here.run(["logs", "notes", "--json"])).split("\n")[0]!).text,
@@ -127,7 +127,7 @@ describe.concurrent("looking", () => {
     assert.strictEqual((await here.run(["logs", "nobody"])).code, 3)
   })
 
-  it("config says where each value comes from", async () => {
+  it("config prints the source of each value", async () => {
     assert.match(ok(await here.run(["config"])), /greet enabled[^]*config\.json:\d+/)
     const { servers } = json(await here.run(["config", "--json"]))
     assert.deepStrictEqual(
@@ -137,7 +137,7 @@ describe.concurrent("looking", () => {
   })
 })
 
-describe.concurrent("using", () => {
+describe.concurrent("commands that use servers", () => {
   it("call takes a public name or server/tool, and arguments from stdin", async () => {
     assert.strictEqual(ok(await here.run(["call", "greet_greet", '{"name":"Ada"}'])), "Hello, Ada!\n")
     assert.strictEqual(ok(await here.run(["call", "greet/greet", '{"name":"Bob"}'])), "Hello, Bob!\n")
@@ -145,7 +145,7 @@ describe.concurrent("using", () => {
     assert.strictEqual(json(await here.run(["call", "notes/echo", '{"text":"x"}', "--json"])).content[0].text, "x")
   })
 
-  it("call ends with 1, 2 or 3 as it fails", async () => {
+  it("call exits with 1, 2 or 3 depending on the failure", async () => {
     const failed = await here.run(["call", "notes_fail"])
     assert.strictEqual(failed.code, 1)
     assert.strictEqual(failed.stdout, "it went wrong\n")
@@ -159,7 +159,7 @@ describe.concurrent("using", () => {
     assert.include(unknown.stderr, 'did you mean "echo"?')
   })
 
-  it("read and prompt give what servers have", async () => {
+  it("read and prompt print resources and prompts", async () => {
     assert.strictEqual(ok(await here.run(["read", "notes", "test://note"])), "a note\n")
     assert.strictEqual(json(await here.run(["read", "notes", "test://note", "--json"])).contents[0].text, "a note")
     assert.strictEqual((await here.run(["read", "notes", "test://none"])).code, 1)
@@ -171,7 +171,7 @@ describe.concurrent("using", () => {
     assert.include(twice.stderr, '"name" is set twice')
   })
 
-  it("test reports each step, beside whatever runs", async () => {
+  it("test reports each step over a connection of its own", async () => {
     const steps = ok(await here.run(["test", "notes"]))
     for (const step of ["spawn", "handshake", "era", "capabilities", "tools", "resources", "prompts", "ping"]) {
       assert.match(steps, new RegExp(`✓ ${step} `))
@@ -186,7 +186,7 @@ describe.concurrent("using", () => {
     assert.strictEqual((await here.run(["test", "nobody"])).code, 3)
   })
 
-  it("debug shows nothing of what the config has put into an address", async () => {
+  it("debug hides secrets that the config puts into a URL", async () => {
     const hidden = here.configure({ hidden: { url: "http://127.0.0.1:1/{env:SECRETKEY}/mcp" } }, "hidden.json")
     for (const words of [
       ["debug", "hidden"],
@@ -200,7 +200,7 @@ describe.concurrent("using", () => {
     }
   })
 
-  it("debug of a local server is a test; auth says that nobody logs in to it", async () => {
+  it("debug tests a local server; auth rejects it", async () => {
     assert.include(ok(await here.run(["debug", "greet"])), "greet works")
     assert.strictEqual((await here.run(["auth", "greet"])).code, 1)
     assert.strictEqual((await here.run(["auth"])).code, 2)
@@ -209,8 +209,8 @@ describe.concurrent("using", () => {
   })
 })
 
-describe("steering", () => {
-  it("disconnect, connect and restart move a server", async () => {
+describe("commands that control a running supervisor", () => {
+  it("disconnect, connect and restart change the status of a server", async () => {
     assert.strictEqual(ok(await here.run(["disconnect", "greet"])), "greet: disabled\n")
     assert.match(ok(await here.run(["connect", "greet"])), /^greet: connected/)
     assert.strictEqual(json(await here.run(["restart", "greet", "--json"])).greet.status, "connected")
@@ -241,7 +241,7 @@ describe("steering", () => {
     assert.deepStrictEqual(json(await here.run(["reload", "--json"])).restart, [])
   })
 
-  it("a server of a project runs once it is trusted", async () => {
+  it("a server of a project runs after its approval", async () => {
     const file = join(here.project, "mcp-supervisor.json")
     writeFileSync(file, JSON.stringify({ mcp: { ours: notes } }))
     const before = await here.run(["call", "ours/echo", '{"text":"x"}', "--standalone"])
@@ -249,13 +249,13 @@ describe("steering", () => {
     assert.include(ok(await here.run(["trust", "--yes"])), "ours")
     assert.strictEqual(ok(await here.run(["call", "ours/echo", '{"text":"x"}', "--standalone"])), "x\n")
     ok(await here.run(["trust", file, "--revoke"]))
-    // what is said to be taken back was there
+    // The revoked approvals existed.
     const again = await here.run(["trust", file, "--revoke"])
     assert.strictEqual(again.code, 1)
     assert.include(again.stderr, "nothing of it was approved")
     assert.strictEqual(again.stdout, "")
     assert.strictEqual((await here.run(["test", "ours"])).code, 3)
-    // the directory was trusted as well
+    // The directory was approved as well.
     ok(await here.run(["trust", "--revoke"]))
     const text = readFileSync(file, "utf8")
     writeFileSync(file, "{")

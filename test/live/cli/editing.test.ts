@@ -1,4 +1,4 @@
-/** What the commands write into config files, and what all of them say with --json. */
+/** Checks what the commands write to config files, and the output of all commands with --json. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -21,7 +21,7 @@ const json = (ran: Ran) => {
 }
 
 describe.concurrent("add", () => {
-  it("writes what its words say", async () => {
+  it("writes the entry that its options describe", async () => {
     const here = await newPlace()
     const remote = { type: "remote", url: "https://example.com/mcp" }
     const url = ["--url", remote.url]
@@ -53,7 +53,7 @@ describe.concurrent("add", () => {
     assert.deepStrictEqual(written, Object.fromEntries(cases.map(([name, , entry]) => [name, entry])))
   })
 
-  it("refuses words that do not go together, and changes nothing", async () => {
+  it("rejects options that contradict each other, and changes nothing", async () => {
     const here = await newPlace()
     const wrong = async (words: ReadonlyArray<string>, text: string) => {
       const { code, stderr } = await here.run(["add", "x", ...words])
@@ -68,7 +68,7 @@ describe.concurrent("add", () => {
     assert.throws(() => readFileSync(globalFile(here)))
   })
 
-  it("goes to the file that --scope names, and leaves its comments alone", async () => {
+  it("writes to the file that --scope selects, and keeps its comments", async () => {
     const here = await newPlace()
     const file = join(here.project, "mcp-supervisor.jsonc")
     const before = `// ours
@@ -80,7 +80,7 @@ describe.concurrent("add", () => {
 }
 `
     writeFileSync(file, before)
-    // the project's file, because there is one
+    // The project file, because it exists.
     assert.strictEqual(json(await here.run(["add", "second", "--json", "--", "two"])).file, file)
     assert.strictEqual(
       json(await here.run(["add", "third", "--json", "--scope", "global", "--", "three"])).file,
@@ -92,7 +92,7 @@ describe.concurrent("add", () => {
     assert.include(after, '"first": { "command": "one" }')
     assert.match(after, /"second"[^]*"fourth"/)
     assert.notInclude(after, '"third"')
-    // what was written is trusted by that act; what was there before is not
+    // The command approves the entry that it writes, but not the entries that existed.
     const { servers } = json(await here.run(["config", "--json"]))
     assert.deepStrictEqual(
       servers.map(({ name, state }: { name: string; state: string }) => `${name} ${state}`).toSorted(),
@@ -105,7 +105,7 @@ describe.concurrent("add", () => {
 })
 
 describe("with --json", () => {
-  it("every command says what it did, on one line", async () => {
+  it("every command prints its result on one line", async () => {
     const here = await newPlace()
     const file = globalFile(here)
     const run = (...words: ReadonlyArray<string>) => here.run([...words, "--json"])
@@ -156,7 +156,7 @@ describe("with --json", () => {
     assert.deepStrictEqual(json(await run("stop")), { stopped: null })
   }, 180_000)
 
-  it("nothing but data comes on stdout, also where there is none", async () => {
+  it("stdout contains only data, also without any", async () => {
     const here = await newPlace()
     here.configure({ broken: { command: "there-is-no-such-program" } })
     const failing: ReadonlyArray<readonly [number, ReadonlyArray<string>]> = [

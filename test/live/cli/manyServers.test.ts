@@ -1,4 +1,4 @@
-/** Commands with servers that fail, many of them or again and again. */
+/** Runs commands with servers that fail repeatedly, and with hundreds of them. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterAll, assert, describe, it } from "vitest"
@@ -34,10 +34,10 @@ const deserted = async (): Promise<string> => {
 }
 
 describe("list", () => {
-  it("shows the first outcome of each server, also of one whose next attempt hangs (breaker 5)", async () => {
+  it("prints the first outcome of each server, also if its next attempt hangs", async () => {
     const here = await newPlace()
     let begun = 0
-    /** Of one server each attempt after the first failure hangs; the other one fails after that. */
+    /** One server hangs in each attempt after its first failure; the other one fails later. */
     const answer = (request: IncomingMessage, response: ServerResponse) => {
       if (request.url === "/slow") return void setTimeout(() => unavailable(response), 1500)
       const now = Date.now()
@@ -57,13 +57,13 @@ describe("list", () => {
         ["slow", "failed"]
       ]
     )
-    // an attempt that hangs does so for 30 s
+    // An attempt hangs for 30 s.
     assert.isBelow(Date.now() - started, 25_000)
   }, 180_000)
 })
 
 describe("a signal", () => {
-  it("is heard while hundreds of servers fail again and again (breaker 4)", async () => {
+  it("is handled while hundreds of servers fail repeatedly", async () => {
     const here = await newPlace()
     const address = await deserted()
     here.configure(

@@ -1,4 +1,4 @@
-/** The organisation's defaults as the built program fetches them. */
+/** Checks how the built program fetches the organisation's defaults. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterAll, assert, describe, it } from "vitest"
@@ -28,21 +28,21 @@ const organisation = async (answer: (request: IncomingMessage, response: ServerR
 }
 
 describe("the organisation's defaults in the program", () => {
-  it("serve fetches the document at its start and adds its servers (security: MCP_SUPERVISOR_DEFAULTS_URL)", async () => {
+  it("serve fetches the document at its start and adds its servers", async () => {
     const here = await newPlace()
     const { asked, url } = await organisation((_request, response) => response.end(document))
     const env = { MCP_SUPERVISOR_DEFAULTS_URL: url }
     const served = await here.begin(["serve", "--port", "0"], { env })
     await served.said(/wiki: disabled/)
     assert.deepStrictEqual(asked, ["/.well-known/mcp-supervisor"])
-    // the copy is enough for the next command
+    // The next command uses the copy.
     const listed = await here.run(["config", "--json"], { env })
     assert.include(listed.stdout, "wiki")
     served.child.kill("SIGTERM")
     await served.ended
   })
 
-  it("a command without a supervisor fetches the document once, and then uses the copy (security: MCP_SUPERVISOR_DEFAULTS_URL)", async () => {
+  it("a command without a supervisor fetches the document once, and then uses the copy", async () => {
     for (const words of [["list"], ["config"], ["test", "wiki"]]) {
       const here = await newPlace()
       const { asked, url } = await organisation((_request, response) => response.end(document))
@@ -55,13 +55,13 @@ describe("the organisation's defaults in the program", () => {
     }
   })
 
-  it("a command without a supervisor says why the document is missing, and does not wait for long (security: MCP_SUPERVISOR_DEFAULTS_URL)", async () => {
+  it("a command without a supervisor reports why the document is missing, and waits at most two seconds", async () => {
     const here = await newPlace()
     const refusing = await organisation((_request, response) => response.writeHead(503).end("no"))
     const refused = await here.run(["list"], { env: { MCP_SUPERVISOR_DEFAULTS_URL: refusing.url } })
     assert.include(refused.stderr, "HTTP status 503")
     assert.include(refused.stderr, "no earlier copy")
-    // never answers
+    // This server never responds.
     const silent = await organisation(() => {})
     const waited = await here.run(["list"], { env: { MCP_SUPERVISOR_DEFAULTS_URL: silent.url } })
     assert.include(waited.stderr, "no complete answer within 2 seconds")
@@ -69,9 +69,9 @@ describe("the organisation's defaults in the program", () => {
     assert.include(unsafe.stderr, "is no https address")
   })
 
-  it("a document that cannot be fetched is a diagnostic with the reason, and does not keep serve from starting (security: MCP_SUPERVISOR_DEFAULTS_URL)", async () => {
+  it("serve starts without the document, and reports the reason as a diagnostic", async () => {
     const here = await newPlace()
-    // never answers
+    // This server never responds.
     const { url } = await organisation(() => {})
     const waiting = await here.begin(["serve", "--port", "0"], { env: { MCP_SUPERVISOR_DEFAULTS_URL: url } })
     await waiting.said("http://127.0.0.1:")

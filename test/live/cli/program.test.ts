@@ -1,4 +1,4 @@
-/** The program where things are not as they should be, and on a terminal. */
+/** Runs the program with invalid input, on full and read-only disks, and on a terminal. */
 import { execFile, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -7,11 +7,11 @@ import { bin, greet, hasTerminal, notes, places } from "../support/cli.js"
 
 const newPlace = places()
 
-/** Whether we may have a view of the file system of our own. */
+/** Whether this process may create a mount namespace. */
 const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "-o", "ro", "none", "/mnt"]).status === 0
 
-describe.concurrent("words", () => {
-  it("that make no sense end with 2 and say what would", async () => {
+describe.concurrent("the command line", () => {
+  it("exits with 2 for invalid usage, and prints the valid one", async () => {
     const here = await newPlace()
     const wrong = async (words: ReadonlyArray<string>, text: string) => {
       const { code, stderr, stdout } = await here.run(words)
@@ -34,7 +34,7 @@ describe.concurrent("words", () => {
     await wrong(["serve", "--host", "0.0.0.0", "--port", "0"], "a token of your own")
   })
 
-  it("that ask for help are answered without anything else", async () => {
+  it("prints help, the version and completions without a config", async () => {
     const here = await newPlace()
     const overview = await here.run(["--help"])
     assert.strictEqual(overview.code, 0)
@@ -48,8 +48,8 @@ describe.concurrent("words", () => {
   })
 })
 
-describe.concurrent("a machine", () => {
-  it("without config has no servers, and says how to get some", async () => {
+describe.concurrent("the program", () => {
+  it("lists no servers without a config, and prints how to add some", async () => {
     const here = await newPlace()
     const { code, stderr, stdout } = await here.run(["list"])
     assert.strictEqual(code, 0)
@@ -65,7 +65,7 @@ describe.concurrent("a machine", () => {
     assert.strictEqual((await here.run(["import", "cursor"])).code, 1)
   })
 
-  it("with a config that is none ends with 2, and says where", async () => {
+  it("exits with 2 for an invalid config, and prints the place", async () => {
     const here = await newPlace()
     const file = here.configure({})
     writeFileSync(file, '{ "mcp": { "a": \n')
@@ -77,7 +77,7 @@ describe.concurrent("a machine", () => {
     assert.strictEqual((await here.run(["list", "--config", "missing.json"])).code, 2)
   })
 
-  it("shows a server whose entry is wrong beside the others, and values of nobody", async () => {
+  it("shows a server with an invalid entry beside the others, without its values", async () => {
     const here = await newPlace()
     here.configure({ good: { ...greet, env: { TOKEN: "geheim-123" } }, bad: { url: 3 } })
     const { stdout } = await here.run(["list", "--json"])
@@ -87,7 +87,7 @@ describe.concurrent("a machine", () => {
     assert.notInclude((await here.run(["config"])).stdout, "geheim")
   })
 
-  it("with a project file that is none goes on without it, and says so", async () => {
+  it("ignores an invalid project file with a message", async () => {
     const here = await newPlace()
     here.configure({ greet })
     const file = join(here.project, "mcp-supervisor.json")
@@ -98,7 +98,7 @@ describe.concurrent("a machine", () => {
     assert.include(stderr, file)
   })
 
-  it("takes over what other clients have", async () => {
+  it("imports the servers of other clients", async () => {
     const here = await newPlace()
     mkdirSync(join(here.directory, ".cursor"))
     const source = join(here.directory, ".cursor", "mcp.json")
@@ -112,7 +112,7 @@ describe.concurrent("a machine", () => {
     assert.strictEqual((await here.run(["call", "one/greet", '{"name":"Ada"}'])).stdout, "Hello, Ada!\n")
   })
 
-  it("whose state directory is none: commands that need it say so", async () => {
+  it("reports a state directory that is not a directory, in commands that need it", async () => {
     const here = await newPlace()
     here.configure({ greet })
     const file = join(here.directory, "file")
@@ -127,7 +127,7 @@ describe.concurrent("a machine", () => {
     }
   })
 
-  it("whose disk is full: what cannot be written is no success", async () => {
+  it("fails on a full disk if its output cannot be written", async () => {
     const here = await newPlace()
     const program = await bin()
     for (const words of ["list --json", "--help", "completions bash"]) {
@@ -141,12 +141,12 @@ describe.concurrent("a machine", () => {
     }
   })
 
-  it("whose disk is full: no file is half written, and what needs none works", async () => {
+  it("writes no partial file to a full disk, and runs commands that write none", async () => {
     const here = await newPlace()
     const file = here.configure({ greet })
     const before = readFileSync(file, "utf8")
     const program = await bin()
-    // no file may grow: the system's own stand-in for a disk without room
+    // A file size limit of 0 acts like a full disk.
     const full = (words: string) =>
       spawnSync("sh", ["-c", `ulimit -f 0; exec "$0" "$1" ${words}`, process.execPath, program], {
         env: here.env,
@@ -163,10 +163,10 @@ describe.concurrent("a machine", () => {
     assert.strictEqual(full(`call greet/greet '{"name":"Ada"}'`).stdout, "Hello, Ada!\n")
   })
 
-  it("whose state directory may not be written says so where it is needed, and does without elsewhere", async () => {
+  it("reports a read-only state directory in commands that write to it; others work", async () => {
     const here = await newPlace()
     here.configure({ greet })
-    // where nobody may make a directory, whoever he is
+    // Not even root can create a directory here.
     const nowhere = ["--state-dir", "/sys/mcp-supervisor"]
     for (const words of [
       ["serve", "--port", "0"],
@@ -184,7 +184,7 @@ describe.concurrent("a machine", () => {
     assert.strictEqual((await here.run(["list", "--json", ...nowhere])).code, 0)
   })
 
-  it.runIf(canMount)("whose disk is read-only says so, not that something is missing", async () => {
+  it.runIf(canMount)("reports a read-only disk, not a missing file", async () => {
     const here = await newPlace()
     const program = await bin()
     for (const words of ["serve --port 0", "start --port 0", "add more -- x"]) {
@@ -199,7 +199,7 @@ describe.concurrent("a machine", () => {
     }
   })
 
-  it("whose readers go away: much is written to them no longer, and nothing is said about it", async () => {
+  it("stops writing to a closed pipe without a message", async () => {
     const here = await newPlace()
     here.configure({ notes })
     writeFileSync(join(here.project, "much.json"), JSON.stringify({ text: "line\n".repeat(100_000) }))
@@ -215,7 +215,7 @@ describe.concurrent("a machine", () => {
       shell.stdout?.on("data", (text) => (said.stdout += text))
       shell.stderr?.on("data", (text) => (said.stderr += text))
       const over = new Promise((resolve) => shell.once("close", resolve))
-      // that nobody reads any more is noticed with the next thing that happens
+      // A closed pipe is noticed at the next write.
       while (shell.exitCode === null) {
         await Promise.race([over, here.run(["call", "notes/echo", '{"text":"x"}'])])
       }
@@ -225,7 +225,7 @@ describe.concurrent("a machine", () => {
     }
   })
 
-  it("gets all that a tool says, also much; and finds the server of a name that was cut", async () => {
+  it("prints large results completely, and finds the server of a shortened public name", async () => {
     const here = await newPlace()
     const long = "n".repeat(70)
     here.configure({ [long]: notes })
@@ -238,7 +238,7 @@ describe.concurrent("a machine", () => {
     assert.strictEqual((await here.run(["call", name, '{"text":"hi"}'])).stdout, "hi\n")
   })
 
-  it("with 200 servers lists them, and whoever reads only one line gets it in peace", async () => {
+  it("lists 200 servers, also for a reader of only one line", async () => {
     const here = await newPlace()
     const names = Array.from({ length: 200 }, (_, index) => `server-${index}`)
     here.configure(Object.fromEntries(names.map((name) => [name, { ...greet, lazy: true }])))
@@ -255,13 +255,13 @@ describe.concurrent("a machine", () => {
       }
     )
     assert.match(shell.stdout, /^SERVER .*\n0\n$/)
-    // at most the note about the working directory: nothing is said after the reader has left
+    // At most the note about the working directory is printed after the reader has left.
     assert.match(shell.stderr, /^(?:server-0, .* and 195 more run in [^\n]*\n)?$/)
   })
 })
 
 describe.runIf(hasTerminal)("on a terminal", () => {
-  it("tables have colours and fit, unless nobody wants colours", async () => {
+  it("tables fit the width, and have colours without NO_COLOR", async () => {
     const here = await newPlace()
     here.configure({ "a-server-with-a-name": { command: "there-is-no-such-program-anywhere-on-this-machine" } })
     const size = { columns: 60, rows: 24 }
@@ -275,7 +275,7 @@ describe.runIf(hasTerminal)("on a terminal", () => {
     assert.include(plain.stdout, "…")
   })
 
-  it("of which nobody knows the size is as wide as most", async () => {
+  it("a terminal that reports no size gets 80 columns", async () => {
     const here = await newPlace()
     here.configure({ "a-server-with-a-name": { command: "there-is-no-such-program" } })
     const listed = await here.onTerminal(["list"], [], { columns: 0, rows: 0, env: { NO_COLOR: "1" } })
@@ -288,7 +288,7 @@ describe.runIf(hasTerminal)("on a terminal", () => {
     assert.strictEqual((await watch.ended).code, 130)
   })
 
-  it("add asks for what is missing; a long call shows that it goes on", async () => {
+  it("add asks for missing values; a long call shows a spinner", async () => {
     const here = await newPlace()
     const [program, file] = [notes.command, notes.args[0]!]
     const added = await here.onTerminal(
@@ -308,7 +308,7 @@ describe.runIf(hasTerminal)("on a terminal", () => {
     assert.strictEqual(refused.code, 130)
   })
 
-  it("status --watch keeps one table in its place, as things change, until Ctrl-C", async () => {
+  it("status --watch redraws one table in place until Ctrl-C", async () => {
     const here = await newPlace()
     here.configure({ greet })
     assert.strictEqual((await here.run(["start", "--port", "0"])).code, 0)
@@ -321,11 +321,11 @@ describe.runIf(hasTerminal)("on a terminal", () => {
     assert.strictEqual(code, 130, stdout)
     const pictures = stdout.split("SERVER").length - 1
     assert.isAtLeast(pictures, 2)
-    // each is drawn over the one before
+    // Each table replaces the one before.
     assert.isAtLeast(stdout.split("\u001b[J").length, pictures)
   })
 
-  it("that is closed, everything ends in order and as a shell expects it", async () => {
+  it("a closed terminal shuts down everything with the exit status that a shell expects", async () => {
     const here = await newPlace()
     const stubborn = `process.on("SIGTERM", () => {}); setTimeout(() => {}, 60_000)`
     here.configure({ greet, stubborn: { command: process.execPath, args: ["-e", stubborn] } })
@@ -344,7 +344,7 @@ describe.runIf(hasTerminal)("on a terminal", () => {
     assert.isFalse(existsSync(join(here.directory, "state-1", "daemon.json")))
   })
 
-  it("serve --demo shows a live table and what to try, and Ctrl-C ends it", async () => {
+  it("serve --demo shows a live table and commands to try, until Ctrl-C", async () => {
     const here = await newPlace()
     const { code, stdout } = await here.onTerminal(
       ["serve", "--demo", "--port", "0"],

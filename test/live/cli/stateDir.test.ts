@@ -43,7 +43,7 @@ const approvedPlace = async (): Promise<{ readonly here: Place; readonly ran: ()
 }
 
 describe.concurrent("a state directory that another user can write", () => {
-  it("is refused by every command before anything runs (security M7)", async () => {
+  it("is rejected by every command before anything runs", async () => {
     const { here, ran } = await approvedPlace()
     chmodSync(here.stateDir, 0o770)
     for (const words of [
@@ -65,7 +65,7 @@ describe.concurrent("a state directory that another user can write", () => {
     assert.isTrue(ran())
   })
 
-  it.runIf(isRoot)("is refused if it belongs to another user, also behind a link (security M7)", async () => {
+  it.runIf(isRoot)("is rejected if it belongs to another user, also behind a link", async () => {
     const { here, ran } = await approvedPlace()
     const elsewhere = join(here.directory, "planted")
     renameSync(here.stateDir, elsewhere)
@@ -75,14 +75,14 @@ describe.concurrent("a state directory that another user can write", () => {
     assert.include(direct.stderr, `belongs to user ${stranger}, not to you`)
     symlinkSync(elsewhere, here.stateDir)
     assert.include((await here.run(["list"])).stderr, "belongs to user")
-    // the directory is ours again, but the link is not
+    // The directory belongs to the user again, but the link does not.
     chownSync(elsewhere, 0, 0)
     lchownSync(here.stateDir, stranger, stranger)
     assert.include((await here.run(["list"])).stderr, "belongs to user")
     assert.isFalse(ran())
   })
 
-  it("is refused if another user can write a directory on the way to it, unless that is sticky (security M7)", async () => {
+  it("is rejected if another user can write a directory on the way to it, unless the directory is sticky", async () => {
     const { here, ran } = await approvedPlace()
     const parent = dirname(here.stateDir)
     chmodSync(parent, 0o777)
@@ -96,14 +96,14 @@ describe.concurrent("a state directory that another user can write", () => {
     assert.isTrue(ran())
   })
 
-  it("may be below a directory that the user's own group can write (security M7)", async () => {
+  it("may be below a directory that the user's own group can write", async () => {
     const { here, ran } = await approvedPlace()
     chmodSync(dirname(here.stateDir), 0o775)
     await here.run(["list"])
     assert.isTrue(ran())
   })
 
-  it.runIf(isRoot)("is refused behind a link or below a directory of another user (security M7)", async () => {
+  it.runIf(isRoot)("is rejected behind a link or below a directory of another user", async () => {
     const { here, ran } = await approvedPlace()
     const parent = dirname(here.stateDir)
     const link = join(here.directory, "link")
@@ -116,7 +116,7 @@ describe.concurrent("a state directory that another user can write", () => {
     assert.isFalse(ran())
   })
 
-  it("is refused if a directory in it is a link, or can be written by other users (security M7, L5)", async () => {
+  it("is rejected if a directory in it is a link, or can be written by other users", async () => {
     const { here, ran } = await approvedPlace()
     const catalog = join(here.stateDir, "catalog")
     rmSync(catalog, { recursive: true, force: true })
@@ -133,14 +133,14 @@ describe.concurrent("a state directory that another user can write", () => {
     assert.isFalse(ran())
   })
 
-  it("is not taken from a relative variable, which would lead into the project (security M7)", async () => {
+  it("is not taken from a relative variable, which would lead into the project", async () => {
     const { here } = await approvedPlace()
     const { stderr } = await here.run(["list"], { env: { MCP_SUPERVISOR_STATE_DIR: ".state" } })
     assert.include(stderr, "MCP_SUPERVISOR_STATE_DIR is ignored because it is not an absolute path")
     assert.isFalse(existsSync(join(here.project, ".state")))
   })
 
-  it.runIf(isRoot)("is refused by the short way of list --json, too, also behind a link (security M7)", async () => {
+  it.runIf(isRoot)("is rejected by list --json without Effect, also behind a link", async () => {
     const here = await newPlace()
     here.configure({ greet })
     assert.strictEqual((await here.run(["start", "--port", "0"])).code, 0)
@@ -155,7 +155,7 @@ describe.concurrent("a state directory that another user can write", () => {
     rmSync(elsewhere)
   })
 
-  it("fails the layer of a program (security M7)", async () => {
+  it("fails the layer of an embedding program", async () => {
     const here = await newPlace()
     mkdirSync(here.stateDir, { recursive: true })
     chmodSync(here.stateDir, 0o777)
@@ -168,7 +168,7 @@ describe.concurrent("a state directory that another user can write", () => {
 })
 
 describe.concurrent("a file of the state directory", () => {
-  it("approves nothing if another user can write it, or if it is a link (security M7, L5)", async () => {
+  it("approves nothing if another user can write it, or if it is a link", async () => {
     const { here, ran } = await approvedPlace()
     for (const name of ["trust.json", "trust.key"]) {
       const file = join(here.stateDir, name)
@@ -184,7 +184,7 @@ describe.concurrent("a file of the state directory", () => {
     assert.isFalse(ran())
   })
 
-  it("has the mode 0600 after every change, whatever its mode was (security L5)", async () => {
+  it("has the mode 0600 after every change, whatever its mode was", async () => {
     const { here } = await approvedPlace()
     const file = join(here.stateDir, "trust.json")
     chmodSync(file, 0o644)
@@ -192,7 +192,7 @@ describe.concurrent("a file of the state directory", () => {
     assert.strictEqual(lstatSync(file).mode & 0o777, 0o600)
   })
 
-  it("has the mode 0600 if it is a copy of a config file, and a link in its place is replaced (security L5)", async () => {
+  it("has the mode 0600 if it is a copy of a config file, and a link in its place is replaced", async () => {
     const here = await newPlace()
     here.configure({ greet: { ...greet, env: { TOKEN: "sk-1234567890abcdef" } } })
     const backups = join(here.stateDir, "backups")
@@ -216,7 +216,7 @@ describe.concurrent("a file of the state directory", () => {
     assert.strictEqual(readFileSync(victim, "utf8"), "before")
   })
 
-  it.runIf(isRoot)("is no token if another user owns it (security M7)", async () => {
+  it.runIf(isRoot)("is not used as a token if another user owns it", async () => {
     const here = await newPlace()
     const token = ControlToken.make(here.stateDir)
     const before = Redacted.value(await Effect.runPromise(token))
@@ -237,13 +237,13 @@ describe.concurrent("a log that is not a regular file", () => {
     return { here, log, ...(await here.run(["start", "--port", "0"])) }
   }
 
-  it("ends start with its name instead of blocking it (security L5)", async () => {
+  it("makes start fail with its name, and does not block it", async () => {
     const { code, log, stderr } = await started((_, log) => execFileSync("mkfifo", [log]))
     assert.strictEqual(code, 1)
     assert.include(stderr, `${log} is not a regular file`)
   })
 
-  it("is not followed if it is a link (security L5)", async () => {
+  it("is not followed if it is a link", async () => {
     const { code, here, log, stderr } = await started((here, log) => {
       writeFileSync(join(here.directory, "victim"), "before")
       symlinkSync(join(here.directory, "victim"), log)
@@ -253,7 +253,7 @@ describe.concurrent("a log that is not a regular file", () => {
     assert.strictEqual(readFileSync(join(here.directory, "victim"), "utf8"), "before")
   })
 
-  it("does not make another command wait: locks, tokens and daemon.json can be pipes (security L5)", async () => {
+  it("does not block other commands: locks, tokens and daemon.json can be pipes", async () => {
     const here = await newPlace()
     here.configure({ greet })
     mkdirSync(join(here.stateDir, "daemon.lock"), { recursive: true, mode: 0o700 })

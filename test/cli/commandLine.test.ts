@@ -45,8 +45,8 @@ describe("the registry of commands", () => {
   })
 })
 
-describe("words", () => {
-  it("options stand anywhere, with = or without", () => {
+describe("the command line parser", () => {
+  it("accepts options before and after the command, with = and without", () => {
     const expected = inputOf("call", "a/b", "{}", "--json", "--config", "x", "--config=y", "--cwd", "/tmp")
     assert.deepStrictEqual(
       inputOf("--json", "--config=x", "call", "--cwd=/tmp", "a/b", "--config", "y", "{}"),
@@ -62,7 +62,7 @@ describe("words", () => {
     })
   })
 
-  it("every command takes the shared options", () => {
+  it("accepts the shared options for every command", () => {
     for (const spec of specs) {
       const words = Object.values(spec.arguments).flatMap(({ choices, need }) =>
         need === "required" ? [choices?.[0] ?? "x"] : []
@@ -83,7 +83,7 @@ describe("words", () => {
     }
   })
 
-  it("what follows -- is left as it is", () => {
+  it("does not parse words after --", () => {
     assert.deepInclude(inputOf("add", "x", "--env", "A=1", "--", "npx", "-y", "--json"), {
       name: "x",
       env: ["A=1"],
@@ -94,7 +94,7 @@ describe("words", () => {
     assert.deepStrictEqual(parsed("add", "x", "--", "y", "--help")._tag, "Run")
   })
 
-  it("--args takes words up to the next option of ours", () => {
+  it("ends --args at the next option", () => {
     assert.deepInclude(
       inputOf("add", "x", "--command", "npx", "--args", "-y", "server", "--port", "1", "--env", "A=1"),
       {
@@ -104,7 +104,7 @@ describe("words", () => {
     )
   })
 
-  it("what is not understood is never taken for something else", () => {
+  it("rejects unknown words, and never uses them as values", () => {
     assert.include(wrong("list", "--jsn"), "did you mean --json?")
     assert.include(wrong("list", "--json=yes"), "takes no value")
     assert.include(wrong("list", "--cwd", "--json"), "--cwd requires a value")
@@ -118,7 +118,7 @@ describe("words", () => {
     assert.notInclude(wrong("add", "--evn=TOKEN=secret"), "secret")
   })
 
-  it("a value is more than nothing, unless nothing says something", () => {
+  it("rejects empty values, unless an empty value is valid", () => {
     for (const option of ["state-dir", "cwd", "config", "port", "host"]) {
       for (const words of [[`--${option}`, ""], [`--${option}=`]]) {
         assert.include(wrong("serve", ...words), `--${option} requires a value that is not empty`)
@@ -139,12 +139,12 @@ describe("words", () => {
     })
   })
 
-  it("help about what is no command says so", () => {
+  it("reports an unknown command after help", () => {
     assert.strictEqual(wrong("help", "nope"), 'unknown command "nope"')
     assert.include(wrong("help", "lst"), 'did you mean "list"?')
   })
 
-  it("help and the version come first", () => {
+  it("returns help and the version before it checks other words", () => {
     assert.deepStrictEqual(parsed("--version"), { _tag: "Version" })
     assert.deepStrictEqual(parsed("call", "--nonsense", "-h"), { _tag: "Help", command: "call" })
     assert.deepStrictEqual(parsed("help", "call"), { _tag: "Help", command: "call" })
@@ -153,7 +153,7 @@ describe("words", () => {
     assert.deepStrictEqual(parsed("list", "--cwd", "-h"), { _tag: "Help", command: "list" })
   })
 
-  it("-h among the words for another program is for that program", () => {
+  it("passes -h in --args to the program", () => {
     assert.deepInclude(inputOf("add", "db", "--command", "x", "--args", "-h", "localhost", "-p", "1", "--json"), {
       args: ["-h", "localhost", "-p", "1"],
       json: true
@@ -163,7 +163,7 @@ describe("words", () => {
 })
 
 describe("help", () => {
-  it("shows every command, and an example of each that is understood", () => {
+  it("shows every command, with examples that the parser accepts", () => {
     const text = overview(specs, plain, 100)
     for (const spec of specs) {
       assert.include(text, `  ${spec.name}`)
@@ -187,15 +187,15 @@ describe("help", () => {
 const shellWords = (line: string): ReadonlyArray<string> =>
   Array.from(line.split(/ (?:[|<]|>>) /)[0]!.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, bare]) => quoted ?? bare!)
 
-describe("completions", () => {
-  it("know every command in every shell", () => {
+describe("completion scripts", () => {
+  it("contain every command, for each shell", () => {
     for (const shell of shells) {
       for (const { name } of specs) assert.include(script(shell, specs), name)
     }
   })
 })
 
-describe("a new server", () => {
+describe("the entry of a new server", () => {
   const none: Words = {
     url: undefined,
     command: undefined,
@@ -215,7 +215,7 @@ describe("a new server", () => {
     return made._tag === "Entry" ? made.entry : made
   }
 
-  it("is local or remote, as the words say", () => {
+  it("is local or remote, depending on the options", () => {
     const local = { type: "local", command: ["npx", "-y", "x"] }
     assert.deepStrictEqual(entry({ rest: ["npx", "-y", "x"] }), local)
     assert.deepStrictEqual(entry({ command: "npx", args: ["-y", "x"] }), local)
@@ -245,7 +245,7 @@ describe("a new server", () => {
     })
   })
 
-  it("is refused where the words disagree, without repeating a value", () => {
+  it("is rejected if options contradict each other, and no value is printed", () => {
     const refused = (words: Partial<Words>) => {
       const made = entryOf({ ...none, ...words })
       assert(made._tag === "Invalid")
@@ -266,8 +266,8 @@ describe("a new server", () => {
   })
 })
 
-describe("other things people write", () => {
-  it("a tool is public, or of a server", () => {
+describe("other input", () => {
+  it("names a tool by its public name or as server/tool", () => {
     assert.deepStrictEqual(toolRefs("a_b"), [{ name: "a_b" }])
     assert.deepStrictEqual(toolRefs("/a"), [{ name: "/a" }])
     assert.deepStrictEqual(toolRefs("a/b/c"), [
@@ -276,7 +276,7 @@ describe("other things people write", () => {
     ])
   })
 
-  it("a call that got no answer may have arrived, unless nobody was there to take it", () => {
+  it("treats a call without a response as possibly executed, unless the connection was refused", () => {
     const failed = (code: string) => ({ _tag: "RequestError", reason: "Transport", cause: { code } })
     assert.isFalse(isResponseLost(failed("ECONNREFUSED")))
     assert.isFalse(isResponseLost(failed("ENOENT")))
@@ -287,11 +287,11 @@ describe("other things people write", () => {
     assert.isFalse(isResponseLost({ _tag: "UnknownError" }))
   })
 
-  it("import knows the clients there are", () => {
+  it("offers every client that can be imported", () => {
     assert.deepStrictEqual([...clients], [...ConfigFiles.knownClients])
   })
 
-  it("colours are for terminals whose people want them", () => {
+  it("is styled only on terminals without NO_COLOR", () => {
     assert.strictEqual(styleFor(true, {}), coloured)
     assert.strictEqual(styleFor(true, { NO_COLOR: "1" }), plain)
     assert.strictEqual(styleFor(true, { TERM: "dumb" }), plain)

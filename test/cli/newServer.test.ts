@@ -38,7 +38,7 @@ describe("the command line of a new server", () => {
       () => ["x", `--dir=${cwd}`, `-C=${at("data")}`, `ROOT=${at("data")}`, "--mode=server"]
     ],
     [["uv", "run", "server.mjs"], () => ["uv", "run", at("server.mjs")]],
-    // names of modules, packages and subcommands, and code, not the directories and files beside them
+    // These are names of modules, packages and subcommands, and code, although such files exist.
     [["python3", "-m", "server"], () => ["python3", "-m", "server"]],
     [["python3", "-m", "data/inner"], () => ["python3", "-m", "data/inner"]],
     [["mytool", "server"], () => ["mytool", "server"]],
@@ -50,16 +50,16 @@ describe("the command line of a new server", () => {
     [["npx", "-p", "data/inner", "x"], () => ["npx", "-p", "data/inner", "x"]],
     [["uv", "run", "server"], () => ["uv", "run", "server"]],
     [["docker", "run", "-i", "server", "."], () => ["docker", "run", "-i", "server", "."]]
-  ])("%j has the paths that exist made absolute, and nothing else (security H2)", (line, expected) => {
+  ])("%j has the paths that exist made absolute, and nothing else", (line, expected) => {
     placed(line, expected())
   })
 
-  it("stays as it is in the project's file of the same directory (security H2)", () => {
+  it("stays unchanged in the project file of the same directory", () => {
     const line = ["./server.mjs", "data/inner", ".", "--dir=."]
     placed(line, line, cwd, { directory: cwd, runsIn: cwd })
   })
 
-  it("is seen from the directory of the project's file, which is shared (security H2)", () => {
+  it("becomes relative to the directory of the project file", () => {
     const line = ["./tool.sh", "x.mjs", "..", ".", "--dir=..", "../../elsewhere.txt"]
     const inner = at("data/inner")
     placed(
@@ -73,7 +73,7 @@ describe("the command line of a new server", () => {
     )
   })
 
-  it("is seen from where the server runs, where the project's file is in a directory of its own (security H2)", () => {
+  it("becomes relative to the directory of the server if the project file is elsewhere", () => {
     const home = { directory: at("data"), runsIn: cwd }
     placed(["./server.mjs", "./server.mjs", ".", "--dir=."], ["../server.mjs", "server.mjs", ".", "--dir=."], cwd, home)
     placed(["./x.mjs", "../..", "--a=../.."], ["./inner/x.mjs", ".", "--a=."], at("data/inner"), home)
@@ -83,7 +83,7 @@ describe("the command line of a new server", () => {
 })
 
 describe("secrets in the entry of a new server", () => {
-  it("are found in variables, headers, logins and arguments, and named instead (security L4)", () => {
+  it("are found in variables, headers, logins and arguments, and replaced by variables", () => {
     const local = withVariables("x", {
       type: "local",
       command: ["x", "--api-key", "abc", "--token=def", "--port", "1"],

@@ -1,4 +1,4 @@
-/** Commands with a running supervisor, and supervisors that listen beyond loopback. */
+/** Runs calls with progress, and supervisors on other addresses than 127.0.0.1. */
 import { readFileSync } from "node:fs"
 import { networkInterfaces } from "node:os"
 import { join } from "node:path"

@@ -1,4 +1,4 @@
-/** The commands and routes that people know from elsewhere (opencode's documents), one by one and in order. */
+/** Runs the commands and routes of the opencode documentation, one by one and in order. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -11,8 +11,8 @@ import { live } from "../support/supervised.js"
 
 const newPlace = places()
 
-describe("the commands", () => {
-  it("add, list, test, status, reload and remove, as they are written there", async () => {
+describe("the commands known from opencode", () => {
+  it("add, list, test, status, reload and remove work as in its documentation", async () => {
     const here = await newPlace()
     const ok = async (...words: ReadonlyArray<string>) => {
       const { code, stderr, stdout } = await here.run(words)
@@ -32,7 +32,7 @@ describe("the commands", () => {
   })
 })
 
-describe("the routes", () => {
+describe("the routes known from opencode", () => {
   live(
     "GET and POST /mcp, connect, disconnect, auth, auth/callback and DELETE auth, of a supervisor that serves",
     Effect.gen(function* () {

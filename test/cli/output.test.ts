@@ -45,8 +45,8 @@ const failed: ServerStatus = {
   retryAt: 3000
 }
 
-describe("servers", () => {
-  it("say in one line what is worth knowing", () => {
+describe("the output for servers", () => {
+  it("describes the status of each server in one line", () => {
     assert.strictEqual(
       detail(snapshot("a", connected, { pid: 7, restarts: 2 }), 61_000),
       "for 1 min, pid 7, restarted 2×"
@@ -63,7 +63,7 @@ describe("servers", () => {
     )
   })
 
-  it("are a table that fits, whatever is in it", () => {
+  it("is a table that fits the width, whatever its texts contain", () => {
     const text = FastCheck.oneof(
       FastCheck.string(),
       FastCheck.fullUnicodeString(),
@@ -85,7 +85,7 @@ describe("servers", () => {
     )
   })
 
-  it("cannot move the cursor, whatever they say", () => {
+  it("never moves the cursor, whatever its texts contain", () => {
     const evil = "a\u001b[2J\u009b1A\r\n  b\tc"
     const status = { ...failed, error: evil, stderr: evil }
     const diagnostics = [{ severity: "error", code: "x", message: evil }] as const
@@ -96,14 +96,14 @@ describe("servers", () => {
     assert.strictEqual(harmless(coloured.bad(evil), coloured), `${coloured.bad("a�[2J�1A\n  b\tc")}\u001b[0m`)
   })
 
-  it("are coloured no longer than they last, and not at all where there are no colours", () => {
+  it("resets colours at the end of a text, and removes them from plain output", () => {
     const red = "\u001b[31mred\u001b[0m, \u001b[38;5;208mnone of ours\u001b[m, \u001b[8mhidden, \u001b[32mgreen"
     const shown = "\u001b[31mred\u001b[0m, none of ours\u001b[m, hidden, \u001b[32mgreen\u001b[0m"
     assert.strictEqual(harmless(red, coloured), shown)
     assert.strictEqual(harmless(red, plain), "red, none of ours, hidden, green")
   })
 
-  it("are the same as JSON, without a character that moves anything", () => {
+  it("escapes control characters in JSON without changing the value", () => {
     const value = { text: "a\u009b31mb\u007f" }
     const text = visible(JSON.stringify(value))
     assert.deepStrictEqual(JSON.parse(text), value)
@@ -111,7 +111,7 @@ describe("servers", () => {
     assert.notMatch(text, /[\u0000-\u001f\u007f-\u009f]/)
   })
 
-  it("are waited for at the end as long as their process runs", async () => {
+  it("names the servers whose process runs during a shutdown", async () => {
     const child = spawn("sleep", ["60"])
     const over = spawn("true")
     await once(over, "exit")
@@ -129,7 +129,7 @@ describe("servers", () => {
     assert.deepStrictEqual(serversRunning(servers, 0), [])
   })
 
-  it("that are down are told once in a log, until it is another way", () => {
+  it("reports a failing server once in a log, until it fails in another way", () => {
     const connecting: ServerStatus = { status: "connecting", attempt: 2, since: 0, phase: "spawn" }
     const again: ServerStatus = { ...failed, failures: 3, retryAt: 9000 }
     assert.isTrue(isNewOutcome(connected, connecting))
@@ -140,11 +140,11 @@ describe("servers", () => {
     assert.isTrue(isNewOutcome(failed, connected))
   })
 
-  it("are the body of GET /mcp", () => {
+  it("is the body of GET /mcp with --json", () => {
     assert.deepStrictEqual(statusesOf([snapshot("a", connected), snapshot("b", failed)]), { a: connected, b: failed })
   })
 
-  it("count time in words", () => {
+  it("shows durations with one unit", () => {
     assert.deepStrictEqual([-5, 0, 59_000, 60_000, 7_200_000, 172_800_000].map(duration), [
       "0 s",
       "0 s",
@@ -156,8 +156,8 @@ describe("servers", () => {
   })
 })
 
-describe("text", () => {
-  it("is cut between characters, with a sign", () => {
+describe("a text in a table", () => {
+  it("is cut between characters, and ends with …", () => {
     assert.strictEqual(cut("abcdef", 4), "abc…")
     assert.strictEqual(cut("漢字漢字", 5), "漢字…")
     assert.strictEqual(cut("👩‍👩‍👧 x", 10), "👩‍👩‍👧 x")
@@ -182,12 +182,12 @@ describe("text", () => {
     assert.strictEqual(widthOf(text), columns)
   })
 
-  it("is not cut where there is no width", () => {
+  it("is not cut without a width", () => {
     const long = "x".repeat(500)
     assert.include(table([{ title: "A", flexible: true }], [[{ text: long }]], { head: String })[1]!, long)
   })
 
-  it("is not made wide for all by one that is long", () => {
+  it("does not widen the column without limit", () => {
     const rows = ["x".repeat(5000), "a", "y".repeat(59)].map((text) => [{ text }, { text: "end" }])
     const [head, long, short, fits] = table([{ title: "A", flexible: true }, { title: "B" }], rows, { head: String })
     assert.strictEqual(long, `${"x".repeat(5000)}  end`)
@@ -200,8 +200,8 @@ describe("text", () => {
   })
 })
 
-describe("what happens", () => {
-  it("is one line each", () => {
+describe("the output for events", () => {
+  it("is one line for each event", () => {
     const line = eventLine({ seq: 1, at: 0, type: "StatusChanged", server: "a", from: connected, to: failed }, plain)
     assert.match(line, /^\d\d:\d\d:\d\d\.\d{3} a connected → failed: b: it broke$/)
     const removed = ["1", "2", "3", "4", "5", "6", "7"]
@@ -212,7 +212,7 @@ describe("what happens", () => {
     assert.match(catalog, /tools: \+x −1 −2 −3 −4 −5 −2 more$/)
   })
 
-  it("a plan says what changes", () => {
+  it("lists the changes of a plan", () => {
     const tools = { appear: ["a_x"], vanish: [] }
     const plan = { start: ["a"], stop: ["b"], restart: [], update: [], keep: ["c", "d"], tools }
     assert.deepStrictEqual(planLines(plan, plain), ["a added", "b removed", "+ a_x", "2 unchanged"])
@@ -221,13 +221,13 @@ describe("what happens", () => {
   })
 })
 
-describe("results", () => {
-  it("are text, or the structured content where there is none", () => {
-    assert.strictEqual(resultText({ content: [{ type: "text", text: "a" }] }), "a")
+describe("the output for tools and calls", () => {
+  it("is the text of a result, or its structured content", () => {
+    assert.strictEqual(resultText({ content: [{ type: "a text in a table", text: "a" }] }), "a")
     assert.strictEqual(resultText({ content: [], structuredContent: { a: 1 } }), '{\n  "a": 1\n}')
   })
 
-  it("parameters show which may be left out", () => {
+  it("marks optional parameters", () => {
     assert.deepStrictEqual(parameters({ properties: { a: {}, b: {} }, required: ["a"] }), ["a", "b?"])
     assert.deepStrictEqual(parameters({ type: "object" }), [])
   })

@@ -1,4 +1,4 @@
-/** The built program where the machine is not as it should be, and several of it at once. */
+/** Runs the built program in unusual directories, and several instances at once. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { spawn } from "node:child_process"
@@ -8,7 +8,7 @@ import { bin, greet, hasTerminal, notes, places } from "../support/cli.js"
 const newPlace = places()
 
 describe("a command", () => {
-  it("in a directory that was removed says so, and works with --cwd (breaker 10)", async () => {
+  it("in a removed directory fails with a message, and works with --cwd", async () => {
     const here = await newPlace()
     here.configure({ greet })
     const gone = mkdtempSync(join(here.directory, "gone-"))
@@ -33,7 +33,7 @@ describe("a command", () => {
     assert.include(there.text, "greet")
   })
 
-  it("with a relative HOME or XDG directory makes nothing below the current directory, and says so (breaker 10)", async () => {
+  it("with a relative HOME or XDG directory writes nothing to the current directory, and prints a warning", async () => {
     const here = await newPlace()
     for (const HOME of ["relative/home", "."]) {
       const env = { HOME, XDG_DATA_HOME: "data", XDG_CONFIG_HOME: "config", XDG_STATE_HOME: "state" }
@@ -44,7 +44,7 @@ describe("a command", () => {
     assert.deepStrictEqual(readdirSync(here.project), [])
   })
 
-  it("does not repeat a name of 100 kB (breaker 10)", async () => {
+  it("shortens a name of 100 kB in its message", async () => {
     const here = await newPlace()
     const long = "x".repeat(100_000)
     const lines = [
@@ -72,7 +72,7 @@ describe("a command", () => {
 })
 
 describe("add", () => {
-  it("makes relative arguments that exist absolute, and says so (security H2)", async () => {
+  it("makes the relative paths of existing files absolute, and prints the changes", async () => {
     const here = await newPlace()
     writeFileSync(join(here.project, "server.mjs"), "")
     const { code, stderr } = await here.run(["add", "files", "--", "node", "./server.mjs", "."])
@@ -86,7 +86,7 @@ describe("add", () => {
     ])
   })
 
-  it("keeps a project's file free of paths of this machine (security H2)", async () => {
+  it("writes no path of this machine to a project file", async () => {
     const here = await newPlace()
     const tools = join(here.project, "tools")
     mkdirSync(tools)
@@ -105,7 +105,7 @@ describe("add", () => {
     assert.strictEqual(JSON.parse(status.stdout).two.status, "connected")
   })
 
-  it("warns of a secret in a project's file with the command that names a variable instead (security L4)", async () => {
+  it("warns about a secret in a project file, and prints the command that uses a variable", async () => {
     const here = await newPlace()
     const words = ["--scope", "project", "--env", "TOKEN=sk-literal", "--env", "LEVEL=debug", "--", "node", "x.mjs"]
     const { code, stderr } = await here.run(["add", "files", ...words])
@@ -118,7 +118,7 @@ describe("add", () => {
     assert.notInclude(own.stderr, "plain text")
   })
 
-  it.runIf(hasTerminal)("offers the variable on a terminal, and writes it (security L4)", async () => {
+  it.runIf(hasTerminal)("offers a variable on a terminal, and writes it", async () => {
     const here = await newPlace()
     const words = [
       "add",
@@ -157,7 +157,7 @@ describe("start", () => {
     const busy = await newPlace()
     const { stdout } = await busy.run(["start", "--port", "0"])
     const port = new URL(stdout.trim()).port
-    // another writer of the same log
+    // Another process writes to the same log.
     const writer = spawn("sh", ["-c", 'while :; do echo "other: connecting (spawn)" >> "$1"; done', "sh", log])
     try {
       const { code, stderr } = await here.run(["start", "--port", port])

@@ -1,4 +1,4 @@
-/** docs/writing-servers.md, done as it says. */
+/** Follows docs/writing-servers.md step by step. */
 import { readFileSync } from "node:fs"
 import { assert, it } from "@effect/vitest"
 import { fileURLToPath } from "node:url"
@@ -7,7 +7,7 @@ import { place } from "../support/cli.js"
 const root = fileURLToPath(new URL("../../../", import.meta.url))
 const read = (file: string) => readFileSync(`${root}${file}`, "utf8")
 
-it("a server is written, configured, tested and used as the page says", async () => {
+it("the page about writing servers is correct: its server is configured, tested and called", async () => {
   const page = read("docs/writing-servers.md")
   assert.include(page, read("examples/servers/greet.mjs"))
   const [added, tested, called] = Array.from(page.matchAll(/```sh\nmcp-supervisor (.*)\n```/g), ([, line]) =>
