@@ -3,7 +3,23 @@ import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** The test files that take longest, the longest first. */
-const long = ["simulation", "canary", "conformanceSupervisor", "auth/store", "sessionLimits", "sessionContract", "cli/"]
+const long = [
+  "simulation",
+  "canary",
+  "campaigns",
+  "conformanceSupervisor",
+  "hostileLibrary",
+  "hostileDaemon",
+  "floods",
+  "leaks",
+  "sessionContract",
+  "exampleServers",
+  "auth/store",
+  "sessionLimits",
+  "childLedger",
+  "stdioFaults",
+  "cli/"
+]
 
 /** Runs the longest files first, so that none of them runs alone at the end. */
 class LongFirst extends BaseSequencer {
@@ -23,7 +39,7 @@ const domain = ["test/domain/**/*.test.ts", "test/laws/*.test.ts"]
 
 export default defineConfig({
   test: {
-    // much of what is tested waits for processes and sockets: even two cores have room for two files at once
+    // two files at once also on two cores; `npm run test:live` runs four, which mostly wait for processes and sockets
     maxWorkers: Math.max(2, availableParallelism() - 1),
     minWorkers: 1,
     sequence: { sequencer: LongFirst },

@@ -161,6 +161,26 @@ describe("the folders of src", () => {
   })
 })
 
+describe("comments and documents", () => {
+  const texts = [sourceRoot, fileURLToPath(new URL("../docs/", import.meta.url))].flatMap((root) =>
+    readdirSync(root, { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(ts|md)$/.test(file))
+      .map((file) => [file, readFileSync(join(root, file), "utf8")] as const)
+  )
+
+  it("name the acting component: few words for unknown people", () => {
+    const found = texts.flatMap(([file, text]) =>
+      Array.from(text.matchAll(/\b(whoever|somebody|nobody|himself)\b/gi), ([word]) => `${file}: ${word}`)
+    )
+    assert.isAtMost(found.length, 20, found.join("\n"))
+  })
+
+  it("begin no doc comment with a reference to another one", () => {
+    const found = texts.filter(([, text]) => /\/\*\*\s*(\*\s*)?The same\b/.test(text)).map(([file]) => file)
+    assert.deepStrictEqual(found, [])
+  })
+})
+
 describe("test files", () => {
   it("have at most 520 lines each", () => {
     const long = readdirSync(testRoot, { recursive: true, encoding: "utf8" })

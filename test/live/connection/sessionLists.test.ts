@@ -188,37 +188,25 @@ describe("pages", () => {
   }
 
   for (const kind of ["legacy over HTTP", "modern over HTTP"] as const) {
-    live(
-      `without end are fetched up to a thousand (${kind})`,
-      Effect.gen(function* () {
-        const { pages, url } = yield* endless(kind, 1)
-        const session = yield* connect({ url, timeout: { list: 60_000 } })
-        const { diagnostics, items } = yield* session.listTools
-        assert.deepStrictEqual([items.length, pages()], [1000, 1000])
-        assert.deepStrictEqual(
-          diagnostics.map(({ code }) => code),
-          ["list_cut_short"]
-        )
-        assert.include(diagnostics[0]!.message, "1000 pages")
-      }),
-      60_000
-    )
-
-    live(
-      `without end are fetched up to a hundred thousand entries (${kind})`,
-      Effect.gen(function* () {
-        const { pages, url } = yield* endless(kind, 20_000)
-        const session = yield* connect({ url, timeout: { list: 60_000 } })
-        const { diagnostics, items } = yield* session.listTools
-        assert.deepStrictEqual([items.length, pages()], [100_000, 5])
-        assert.deepStrictEqual(
-          diagnostics.map(({ code }) => code),
-          ["list_cut_short"]
-        )
-        assert.include(diagnostics[0]!.message, "100000 entries")
-      }),
-      60_000
-    )
+    for (const [limit, entries, [items, requested], named] of [
+      ["a thousand", 1, [1000, 1000], "1000 pages"],
+      ["a hundred thousand entries", 20_000, [100_000, 5], "100000 entries"]
+    ] as const) {
+      live(
+        `without end are fetched up to ${limit} (${kind})`,
+        Effect.gen(function* () {
+          const { pages, url } = yield* endless(kind, entries)
+          const session = yield* connect({ url, timeout: { list: 150_000 } })
+          const listing = yield* session.listTools
+          assert.deepStrictEqual([listing.items.length, pages()], [items, requested])
+          assert.deepStrictEqual(
+            listing.diagnostics.map(({ code }) => code),
+            ["list_cut_short"]
+          )
+          assert.include(listing.diagnostics[0]!.message, named)
+        })
+      )
+    }
   }
 
   liveFor(kinds, "that repeat end with a diagnostic", (kind) =>
