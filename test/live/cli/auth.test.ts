@@ -135,7 +135,7 @@ describe("debug", () => {
         assert.include(auth, reason!.replace(/^resource_mismatch: /, ""))
       })
     }),
-    90_000
+    180_000
   )
 })
 
