@@ -208,7 +208,7 @@ const spareFiles = 3
 export const apiFuzz: Campaign = {
   name: "api-fuzz",
   guarantee:
-    "Every request to the API gets a response, never with status 500; every error has the documented form, and no descriptor stays open.",
+    "Every request to the API that is valid HTTP gets a response, never with status 500; every error has the documented form, and no descriptor stays open.",
   run: async ({ isOver, random, size }) => {
     const total = size === "large" ? 10_000 : 600
     const mark = newMark()
