@@ -59,7 +59,7 @@ not an error; a full disk is.
 | Exit code | Meaning |
 | ---: | --- |
 | 0 | success |
-| 1 | failure; also if a tool reports an error |
+| 1 | failure, or a tool reports an error |
 | 2 | invalid usage, invalid tool arguments, or an invalid config |
 | 3 | the server is unknown or not usable: \`status NAME\`, \`test NAME\`, \`connect NAME\`, \`call\`, … |
 | 129, 130, 143 | ended by SIGHUP, SIGINT, SIGTERM |
@@ -83,7 +83,7 @@ These options can be written before or after the command. The value of an option
 | \`MCP_SUPERVISOR_LOG\` | the log level of the program on stderr: \`debug\`, \`info\`, \`warning\`; default \`error\` |
 | \`NO_COLOR\` | disables colours |
 
-Variables that select config files are described in [configuration](configuration.md).
+The [layers](configuration.md#layers) list the variables that select config files.
 
 ## Commands
 

@@ -95,9 +95,9 @@ export const command = <const S extends Spec>(spec: S): S => spec
 
 /** The options of every command. */
 export const shared = {
-  config: texts("FILE", "A further config file; overrides the project and global files; may be repeated"),
+  config: texts("FILE", "Use this config file as well; it overrides the project and global files; may be repeated"),
   cwd: text("DIR", "Use this directory as the working directory"),
-  stateDir: text("DIR", "Directory for logins, approvals and the state of the daemon"),
+  stateDir: text("DIR", "The state directory, which contains logins, approvals and the files of the daemon"),
   standalone: flag("Do not use a running supervisor"),
   json: flag("Print JSON"),
   help: flag("Show this help", "h")

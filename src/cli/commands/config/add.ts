@@ -23,11 +23,11 @@ export const spec = command({
   options: {
     url: text("URL", "The URL of a remote server"),
     command: text("COMMAND", "The program of a local server"),
-    args: texts("ARG", "The arguments of --command, up to the next option", true),
+    args: texts("ARG", "The arguments of --command: all words up to the next option of add", true),
     env: texts("KEY=VALUE", "An environment variable of a local server; may be repeated"),
     header: texts("KEY=VALUE", "A header of all requests to a remote server; may be repeated"),
     transport: text("KIND", "The transport. If not set, it is detected. One of", ["stdio", "http", "sse"]),
-    oauth: flag("Use OAuth"),
+    oauth: flag("Write to the entry that the server uses OAuth; by default, this is detected"),
     noOauth: flag("Never use OAuth"),
     oauthClientId: text("ID", "The id of a registered OAuth client"),
     oauthClientSecret: text("SECRET", "The secret of the OAuth client"),
