@@ -39,7 +39,7 @@ const domain = ["test/domain/**/*.test.ts", "test/laws/*.test.ts"]
 
 export default defineConfig({
   test: {
-    // two files at once also on two cores; `npm run test:live` runs four, which mostly wait for processes and sockets
+    // much of what is tested waits for processes and sockets: even two cores have room for two files at once
     maxWorkers: Math.max(2, availableParallelism() - 1),
     minWorkers: 1,
     sequence: { sequencer: LongFirst },
