@@ -17,7 +17,7 @@ import { onSignals } from "./signals.js"
 import type { ParsedInput } from "./words/parseWords.js"
 import type { Input } from "./words/spec.js"
 import type { CommandName, SpecOf } from "./words/specs.js"
-import * as StateDirectory from "../system/stateDirectory.js"
+import * as StateDirectory from "../system/files/stateDirectory.js"
 
 /** Commands that need Effect. `completions` is part of the front. */
 export type ProgramCommand = Exclude<CommandName, "completions">

@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { surroundings } from "../config/ConfigHost.js"
 import { describe, same, type LayerSources } from "../config/layers/layerSources.js"
 import { type Announcement, announcedState } from "../daemon/announcedState.js"
-import { assertSafeDirectory } from "../system/directoryOwnership.js"
-import { readOwnSync } from "../system/ownership.js"
+import { assertSafeDirectory } from "../system/files/directoryOwnership.js"
+import { readOwnSync } from "../system/files/ownership.js"
 
 /**
  * The response of the running supervisor, or `undefined` if this program cannot be sure that one runs for these config files.

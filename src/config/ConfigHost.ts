@@ -2,7 +2,7 @@
  * The environment that configuration is read from: directories, variables, platform. Tests and programs can override each.
  */
 import { posix, resolve, win32 } from "node:path"
-import { defaultStateDir } from "../domain/internal/stateDir.js"
+import { defaultStateDir } from "../system/files/defaultStateDir.js"
 import { homeDirectory } from "../system/homeDirectory.js"
 
 /**

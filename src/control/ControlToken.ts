@@ -9,9 +9,9 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { openOwn, UnsafePath } from "../system/ownership.js"
-import * as StateFile from "../system/stateFile.js"
-import { codeOf } from "../system/wholeFile.js"
+import { openOwn, UnsafePath } from "../system/files/ownership.js"
+import * as StateFile from "../system/files/stateFile.js"
+import { codeOf } from "../system/files/wholeFile.js"
 
 /**
  * The token cannot be read or written, or is invalid.

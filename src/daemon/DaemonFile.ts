@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { withinBudget } from "../system/budget.js"
 import * as ProcessIdentity from "../system/processIdentity.js"
-import * as StateFile from "../system/stateFile.js"
+import * as StateFile from "../system/files/stateFile.js"
 
 /**
  * Where a supervisor looks for its configuration. Two supervisors that read the same files serve the same servers.

@@ -4,7 +4,7 @@
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import { codeOf } from "../system/wholeFile.js"
+import { codeOf } from "../system/files/wholeFile.js"
 
 export const lockIn = (stateDir: string): string => join(stateDir, "daemon.lock")
 

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as FileLock from "../system/FileLock.js"
+import * as FileLock from "../system/files/FileLock.js"
 import * as ProcessIdentity from "../system/processIdentity.js"
 import { announcedState } from "./announcedState.js"
 import * as DaemonFile from "./DaemonFile.js"

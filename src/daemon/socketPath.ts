@@ -6,7 +6,7 @@ import { lstat, rm } from "node:fs/promises"
 import { tmpdir, userInfo } from "node:os"
 import { isAbsolute, join } from "node:path"
 import * as Effect from "effect/Effect"
-import { makeDirectory } from "../system/wholeFile.js"
+import { makeDirectory } from "../system/files/wholeFile.js"
 
 /** The longest socket path in bytes. The system silently truncates a longer path, which then names another socket. */
 const maxPathBytes = 103

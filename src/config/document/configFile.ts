@@ -7,8 +7,8 @@ import { basename, dirname, join, resolve } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { timeoutWhileRunning } from "../../system/budget.js"
-import { openOwn, UnsafePath } from "../../system/ownership.js"
-import { codeOf, replace } from "../../system/wholeFile.js"
+import { openOwn, UnsafePath } from "../../system/files/ownership.js"
+import { codeOf, replace } from "../../system/files/wholeFile.js"
 
 export type FileContent =
   | { readonly _tag: "Absent" }

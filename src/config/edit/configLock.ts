@@ -3,7 +3,7 @@
  */
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import * as FileLock from "../../system/FileLock.js"
+import * as FileLock from "../../system/files/FileLock.js"
 
 /** How long to wait for the lock. */
 const patience = "10 seconds"

@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { type Dispatcher, EnvHttpProxyAgent, request } from "undici"
 import { noProxy } from "../../system/noProxy.js"
-import { codeOf } from "../../system/wholeFile.js"
+import { codeOf } from "../../system/files/wholeFile.js"
 
 export type Fetched =
   | { readonly _tag: "Document"; readonly text: string; readonly etag: string | undefined }

@@ -17,7 +17,7 @@ import { withinBudget } from "../../system/budget.js"
 import { ChildLedger, type Groups, type Service } from "../ChildLedger.js"
 import * as InheritedRun from "./inheritedRun.js"
 import * as ProcessIdentity from "../../system/processIdentity.js"
-import * as StateFile from "../../system/stateFile.js"
+import * as StateFile from "../../system/files/stateFile.js"
 import * as TaggedProcesses from "./taggedProcesses.js"
 
 const Entry = Schema.Struct({

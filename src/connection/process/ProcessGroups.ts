@@ -9,7 +9,7 @@ import type * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { isShortage } from "../../domain/internal/shortage.js"
-import { codeOf } from "../../system/wholeFile.js"
+import { codeOf } from "../../system/files/wholeFile.js"
 import type { Watch } from "../ProcessGuard.js"
 import { killTree } from "../stdio/StdioCommand.js"
 

@@ -6,7 +6,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Shortage from "../../domain/internal/shortage.js"
 import { ask, parseStat, procIsOurs } from "../../system/processIdentity.js"
-import { codeOf } from "../../system/wholeFile.js"
+import { codeOf } from "../../system/files/wholeFile.js"
 import { childVariable, guardVariable, runVariable } from "../stdio/StdioCommand.js"
 
 /** A process, with the marks in its environment. */

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import { withinBudget } from "../../system/budget.js"
-import { codeOf } from "../../system/wholeFile.js"
+import { codeOf } from "../../system/files/wholeFile.js"
 import { SettlingResponse, isAnswering } from "./SettlingResponse.js"
 
 export interface Listening {

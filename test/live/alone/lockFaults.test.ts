@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { vi } from "vitest"
-import * as FileLock from "../../../src/system/FileLock.js"
+import * as FileLock from "../../../src/system/files/FileLock.js"
 import { live, temporaryDirectory } from "../support/supervised.js"
 
 type Call = "readdir" | "rm" | "truncate"

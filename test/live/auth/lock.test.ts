@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { join } from "node:path"
 import { assert, describe } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
-import * as FileLock from "../../../src/system/FileLock.js"
+import * as FileLock from "../../../src/system/files/FileLock.js"
 import { program } from "../support/program.js"
 import { live, temporaryDirectory } from "../support/supervised.js"
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import * as KeyFile from "../../../src/system/keyFile.js"
+import * as KeyFile from "../../../src/system/files/keyFile.js"
 
 const keyPath = Effect.map(
   Effect.acquireRelease(

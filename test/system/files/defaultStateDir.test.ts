@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { defaultStateDir } from "../../src/domain/internal/stateDir.js"
+import { defaultStateDir } from "../../../src/system/files/defaultStateDir.js"
 
 describe("defaultStateDir", () => {
   const rows = [

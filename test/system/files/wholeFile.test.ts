@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { codeOf, makeDirectory } from "../../src/system/wholeFile.js"
+import { codeOf, makeDirectory } from "../../../src/system/files/wholeFile.js"
 
 const place = mkdtempSync(join(tmpdir(), "mcp-files-"))
 afterAll(() => rmSync(place, { recursive: true, force: true }))

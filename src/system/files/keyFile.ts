@@ -5,7 +5,7 @@ import { createHmac, randomBytes } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { timeoutWhileRunning } from "./budget.js"
+import { timeoutWhileRunning } from "../budget.js"
 import * as StateFile from "./stateFile.js"
 import { create } from "./wholeFile.js"
 

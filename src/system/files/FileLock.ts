@@ -19,9 +19,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import { largest } from "../domain/internal/extremes.js"
+import { largest } from "../../domain/internal/extremes.js"
 import { openOwn, readOwn } from "./ownership.js"
-import * as ProcessIdentity from "./processIdentity.js"
+import * as ProcessIdentity from "../processIdentity.js"
 import { codeOf, makeDirectory } from "./wholeFile.js"
 
 /** The lock was not acquired: another process held it for the whole time, or the file system does not permit it. */
