@@ -7,7 +7,7 @@ import { shellWord } from "../../internal/shellWord.js"
 import type { Pursuit, State } from "./State.js"
 
 /**
- * Computes the public status of a state. No other place creates one.
+ * Computes the public status of a server from its state, for every interface.
  *
  * @since 0.1.0
  * @category projections
