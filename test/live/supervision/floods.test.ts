@@ -49,13 +49,20 @@ const endure = (floods: Task["floods"], rest: Partial<Task> = {}) =>
     return JSON.parse(yield* host.line((line) => line.startsWith("{"))) as Seen
   })
 
-/** The limits for other servers and the program during a flood. The times only distinguish "blocked" from "not blocked". */
-const assertUnharmed = ({ close, flooded, memory }: Seen, megabytes = 300) => {
+/** The 99th percentile of the time of a call without load on an idle machine, in ms. */
+const idleP99 = 10
+
+/**
+ * The limits for other servers and the program during a flood. The times only distinguish "blocked" from "not blocked", and
+ * grow with the time of a call before the flood: other work on the machine slows down both.
+ */
+const assertUnharmed = ({ close, flooded, memory, quiet }: Seen, megabytes = 300) => {
+  const slowdown = Math.max(1, quiet.p99 / idleP99)
   assert.strictEqual(flooded.failed, 0)
   assert.isAbove(flooded.calls, 5)
-  assert.isBelow(flooded.max, 10_000)
+  assert.isBelow(flooded.max, 2000 * slowdown)
   assert.isBelow(memory, megabytes)
-  assert.isBelow(close, 12_000)
+  assert.isBelow(close, 5000 * slowdown)
 }
 
 const isStray = ({ error }: { readonly error: string }) => /more than 100000 lines that are no messages/.test(error)
