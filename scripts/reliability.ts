@@ -182,5 +182,6 @@ Measured on: ${machine}.
 - The [catalogue of misbehaviours](../test/hostile/modes.ts) has one row for each kind of broken or hostile server, with the
   expected outcome. \`npm run break -- --only hostile --size large\` also runs, one by one, the messages and lists that exist in a
   large size.
+- [Attacks](attacks.md) lists the attacks that once had an effect, each with its tests.
 `
 }

@@ -3,13 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, TestClock } from "effect"
 import * as Screen from "../../src/cli/terminal/Screen.js"
 
-/** Creates a screen that records what it writes to stderr. */
+/** Creates a screen that records what it writes to stdout and stderr. */
 const onTerminal = (isTTY: boolean) =>
   Effect.gen(function* () {
     const stream = () => Object.assign(new PassThrough(), { isTTY })
     const [stdin, stdout, stderr] = [stream(), stream(), stream()]
     const screen = yield* Screen.make({ stdin, stdout, stderr, env: {} } as never)
-    return { screen, drawn: () => String(stderr.read() ?? "") }
+    const readFrom = (from: PassThrough) => String(from.read() ?? "")
+    return { screen, written: () => readFrom(stdout), drawn: () => readFrom(stderr) }
   })
 
 describe("busy", () => {
@@ -47,6 +48,34 @@ describe("busy", () => {
       yield* TestClock.adjust(5000)
       yield* Fiber.join(waiting)
       assert.strictEqual(drawn(), "")
+    })
+  )
+})
+
+describe("what is written to a terminal", () => {
+  const text = "git\u202ebuh\u200b \u001b[2J\u{e0041}"
+
+  it.effect("shows hidden characters as code points: in text, JSON and notes", () =>
+    Effect.gen(function* () {
+      const { drawn, screen, written } = yield* onTerminal(true)
+      yield* screen.out(text)
+      assert.strictEqual(written(), "git<U+202E>buh<U+200B> \ufffd[2J<U+E0041>\n")
+      yield* screen.note(text)
+      assert.strictEqual(drawn(), "git<U+202E>buh<U+200B> \ufffd[2J<U+E0041>\n")
+      yield* screen.json({ text })
+      const json = written()
+      assert.deepStrictEqual(JSON.parse(json), { text })
+      // oxlint-disable-next-line no-control-regex
+      assert.notMatch(json, /[\u0000-\u0009\u001b\u200b\u202e\u{e0041}]/u)
+    })
+  )
+
+  it.effect("is unchanged for other readers, except for notes", () =>
+    Effect.gen(function* () {
+      const { drawn, screen, written } = yield* onTerminal(false)
+      yield* screen.out(text)
+      yield* screen.note(text)
+      assert.deepStrictEqual([written(), drawn()], [`${text}\n`, "git<U+202E>buh<U+200B> \ufffd[2J<U+E0041>\n"])
     })
   )
 })

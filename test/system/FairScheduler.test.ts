@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as FairScheduler from "../../src/system/FairScheduler.js"
@@ -78,4 +79,10 @@ describe("FairScheduler", () => {
       assert.strictEqual(ran, 20_000)
     })
   )
+
+  it("is the scheduler of every command", () => {
+    const source = readFileSync(new URL("../../src/cli/program.ts", import.meta.url), "utf8")
+    const forks = Array.from(source.matchAll(/\brun(?:Fork|Promise|Callback)\((.*)\)$/gm), ([, args]) => args)
+    assert.deepStrictEqual(forks, ["program, { scheduler: FairScheduler.make() }", "Fiber.await(fiber)"])
+  })
 })
