@@ -127,6 +127,16 @@ describe("the folders of src", () => {
     assert.deepStrictEqual(readingLocks, ["daemon/DaemonState.ts"])
   })
 
+  it("name the environment variables of the program in system/environment.ts only", () => {
+    const naming = nodes()
+      .filter(({ node }) => {
+        const isText = ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node) || ts.isIdentifier(node)
+        return isText && node.text.includes("MCP_SUPERVISOR_")
+      })
+      .map(({ file }) => file)
+    assert.deepStrictEqual([...new Set(naming)], ["system/environment.ts"])
+  })
+
   it("have at most 16 files each", () => {
     const counts = new Map<string, number>()
     for (const file of sources) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1)

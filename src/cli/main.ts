@@ -6,6 +6,7 @@ import { statSync } from "node:fs"
 import { isAbsolute } from "node:path"
 import { excerpt } from "../domain/internal/excerpt.js"
 import { version } from "../domain/internal/version.js"
+import { variables } from "../system/environment.js"
 import { script, shells } from "./words/completionScripts.js"
 import { overview, page, usageOf } from "./words/help.js"
 import { exit } from "./terminal/exit.js"
@@ -90,7 +91,7 @@ const failed = (code: number, message: string): number => {
 }
 
 /** Variables that name a directory. A relative path is ignored with a warning. */
-const absoluteVariables = ["MCP_SUPERVISOR_STATE_DIR", ...(process.platform === "win32" ? [] : ["HOME"])]
+const absoluteVariables = [variables.stateDir, ...(process.platform === "win32" ? [] : ["HOME"])]
 
 const hasWorkingDirectory = (): boolean => {
   try {

@@ -8,6 +8,7 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
+import * as Environment from "../system/environment.js"
 import * as FairScheduler from "../system/FairScheduler.js"
 import { describe, exitCodeOf } from "./failure.js"
 import { hostOf } from "./supervisor/commandHost.js"
@@ -111,7 +112,7 @@ const checkStateDir = (input: ParsedInput) => Effect.suspend(() => StateDirector
 
 /** Logs errors only, unless `MCP_SUPERVISOR_LOG` sets another level. */
 const log = () => {
-  const name = process.env.MCP_SUPERVISOR_LOG?.toLowerCase()
+  const name = Environment.read(process.env, "log")?.toLowerCase()
   const level = LogLevel.allLevels.find(({ _tag }) => _tag.toLowerCase() === name) ?? LogLevel.Error
   return Logger.minimumLogLevel(level)
 }

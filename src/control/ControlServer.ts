@@ -22,6 +22,7 @@ import type * as Scope from "effect/Scope"
 import type { McpAuth } from "../auth/McpAuth.js"
 import { defined } from "../domain/internal/defined.js"
 import { McpSupervisor } from "../supervision/model.js"
+import { variables } from "../system/environment.js"
 import * as ControlToken from "./ControlToken.js"
 import * as EventFeed from "./server/EventFeed.js"
 import * as Admission from "./server/admission.js"
@@ -71,7 +72,7 @@ export class UnsafeBind extends Schema.TaggedError<UnsafeBind>("mcp-supervisor/U
   host: Schema.String
 }) {
   override get message(): string {
-    return `${this.host} can be reached from other machines: set a token of your own (MCP_SUPERVISOR_TOKEN), of 16 to 1,024 printable characters, or listen on 127.0.0.1`
+    return `${this.host} can be reached from other machines: set a token of your own (${variables.token}), of 16 to 1,024 printable characters, or listen on 127.0.0.1`
   }
 }
 
@@ -83,7 +84,7 @@ export class UnsafeBind extends Schema.TaggedError<UnsafeBind>("mcp-supervisor/U
  */
 export class WeakToken extends Schema.TaggedError<WeakToken>("mcp-supervisor/WeakToken")("WeakToken", {}) {
   override get message(): string {
-    return "your own token (MCP_SUPERVISOR_TOKEN) must have 16 to 1,024 printable characters and no spaces: set another one, or none"
+    return `your own token (${variables.token}) must have 16 to 1,024 printable characters and no spaces: set another one, or none`
   }
 }
 

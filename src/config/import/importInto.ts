@@ -5,6 +5,7 @@
 import { dirname, join } from "node:path"
 import * as Effect from "effect/Effect"
 import { EditRefused, type InvalidConfig, ServerExists } from "../../domain/Errors.js"
+import { variables } from "../../system/environment.js"
 import { checkedEntry } from "../edit/checkedEntry.js"
 import { asTarget, type Edited, type Target, targetFor, type Where, write } from "../edit/editConfig.js"
 import * as LayerEntry from "../document/LayerEntry.js"
@@ -138,6 +139,6 @@ const staysUntrusted = (
     const paths = yield* Effect.forEach(trusted, ConfigFile.realPath, { concurrency: 8 })
     if (paths.includes(real))
       return yield* refuse(
-        "it is also used as a file that needs no trust (--config, MCP_SUPERVISOR_CONFIG): stop that, or add the server by hand"
+        `it is also used as a file that needs no trust (--config, ${variables.config}): stop that, or add the server by hand`
       )
   })

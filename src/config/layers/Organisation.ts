@@ -12,6 +12,7 @@ import * as Schema from "effect/Schema"
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import type { Issue } from "../../domain/Issue.js"
 import { isLoopback } from "../../domain/NetworkAddress.js"
+import * as Environment from "../../system/environment.js"
 import * as StateFile from "../../system/files/stateFile.js"
 import * as LayerContent from "../document/LayerContent.js"
 import * as ConfigFile from "../document/configFile.js"
@@ -51,8 +52,8 @@ export const fileIn = (stateDir: string): string => join(stateDir, "organisation
 
 /** The URL of the document, if it may be requested. A URL without a path gets the conventional path. */
 export const addressOf = ({ env }: Pick<Surroundings, "env">): Option.Option<string> => {
-  const given = env.MCP_SUPERVISOR_DEFAULTS_URL ?? ""
-  if (!URL.canParse(given)) return Option.none()
+  const given = Environment.read(env, "defaultsUrl")
+  if (given === undefined || !URL.canParse(given)) return Option.none()
   const url = new URL(given)
   if (url.protocol !== "https:" && !isLocal(url)) return Option.none()
   if (url.pathname === "/") url.pathname = "/.well-known/mcp-supervisor"
@@ -88,11 +89,11 @@ const copyOf = (surroundings: Surroundings): Effect.Effect<typeof Kept.Type | un
   }).pipe(Effect.orElseSucceed(() => undefined))
 
 const remarksOn = (surroundings: Surroundings, copy: typeof Kept.Type | undefined): ReadonlyArray<Diagnostic> => {
-  if ((surroundings.env.MCP_SUPERVISOR_DEFAULTS_URL ?? "") === "") return []
+  if (Environment.read(surroundings.env, "defaultsUrl") === undefined) return []
   const warning = (code: string, message: string): Diagnostic => ({ severity: "warning", code, message })
   const address = addressOf(surroundings)
   if (Option.isNone(address)) {
-    const message = "MCP_SUPERVISOR_DEFAULTS_URL is no https address (http is for this machine only): it is not asked"
+    const message = `${Environment.variables.defaultsUrl} is no https address (http is for this machine only): it is not asked`
     return [warning("organisation_address", message)]
   }
   if (copy?.problem === undefined) return []

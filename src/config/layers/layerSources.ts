@@ -4,14 +4,15 @@
 import { createHmac } from "node:crypto"
 import { existsSync, realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { variables } from "../../system/environment.js"
 import type { Surroundings } from "../ConfigHost.js"
 import { ancestors, type Candidate, candidates, fromRoot } from "./locations.js"
 
 /** Variables that determine the location of files. */
-const places = ["MCP_SUPERVISOR_CONFIG", "MCP_SUPERVISOR_MANAGED_CONFIG", "XDG_CONFIG_HOME", "APPDATA", "PROGRAMDATA"]
+const places = [variables.config, variables.managedConfig, "XDG_CONFIG_HOME", "APPDATA", "PROGRAMDATA"]
 
 /** Variables whose text is part of the configuration and may hold secrets. */
-const texts = ["MCP_SUPERVISOR_CONFIG_CONTENT", "MCP_SUPERVISOR_DEFAULTS_URL"]
+const texts = [variables.configContent, variables.defaultsUrl]
 
 export interface LayerSources {
   readonly cwd: string

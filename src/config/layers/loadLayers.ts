@@ -9,6 +9,7 @@ import type { ConfigUpdate, Desired } from "../../domain/server/Desired.js"
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import { InvalidConfig } from "../../domain/Errors.js"
 import type { Issue } from "../../domain/Issue.js"
+import * as Environment from "../../system/environment.js"
 import { resolveFrom } from "./resolvePaths.js"
 import { limitDiagnostics } from "../document/limitIssues.js"
 import { combine, type Combined, type Judged, trusted } from "./combineLayers.js"
@@ -221,14 +222,13 @@ const organisationLayer = (surroundings: Surroundings, kept: Option.Option<strin
     onSome: ([url, document]) => [{ ...Organisation.layerOf(surroundings, url, document), realPath: "" }]
   })
 
-const inlineVariable = "MCP_SUPERVISOR_CONFIG_CONTENT"
-
 /** @param directory that relative paths are resolved against, as the layer has no file: where its servers run. */
 const inlineLayer = ({ env }: Surroundings, directory: string): ReadonlyArray<Read> => {
-  const given = env[inlineVariable] ?? ""
+  const name = Environment.variables.configContent
+  const given = Environment.read(env, "configContent") ?? ""
   if (given.trim() === "") return []
-  const text = DocumentText.make(inlineVariable, given)
-  const layer: ConfigLayer.ConfigLayer = { kind: "inline", name: inlineVariable, directory, text }
+  const text = DocumentText.make(name, given)
+  const layer: ConfigLayer.ConfigLayer = { kind: "inline", name, directory, text }
   return [{ layer, realPath: "", content: LayerContent.read(layer, text) }]
 }
 

@@ -2,6 +2,7 @@
  * Lists the files that may hold configuration, from the lowest layer to the highest.
  */
 import * as Effect from "effect/Effect"
+import * as Environment from "../../system/environment.js"
 import * as ConfigFile from "../document/configFile.js"
 import { configHome, pathsOf, type Surroundings } from "../ConfigHost.js"
 import type { LayerKind } from "./ConfigLayer.js"
@@ -21,8 +22,9 @@ export const globalFiles = (surroundings: Surroundings): ReadonlyArray<string> =
   )
 
 export const managedFile = ({ env, platform }: Surroundings): string => {
-  const { MCP_SUPERVISOR_MANAGED_CONFIG = "", PROGRAMDATA = "C:\\ProgramData" } = env
-  if (MCP_SUPERVISOR_MANAGED_CONFIG !== "") return MCP_SUPERVISOR_MANAGED_CONFIG
+  const { PROGRAMDATA = "C:\\ProgramData" } = env
+  const named = Environment.read(env, "managedConfig")
+  if (named !== undefined) return named
   if (platform === "win32") return pathsOf(platform).join(PROGRAMDATA, "mcp-supervisor", "config.json")
   return "/etc/mcp-supervisor/config.json"
 }
@@ -33,10 +35,10 @@ export const candidates = (surroundings: Surroundings, project: ReadonlyArray<st
   const { join, resolve } = pathsOf(platform)
   const some = (kind: LayerKind, paths: ReadonlyArray<string>, required = false) =>
     paths.map((path) => ({ kind, path, required }))
-  const named = env.MCP_SUPERVISOR_CONFIG ?? ""
+  const named = Environment.read(env, "config")
   return [
     ...some("global", globalFiles(surroundings)),
-    ...some("environment", named === "" ? [] : [resolve(cwd, named)], true),
+    ...some("environment", named === undefined ? [] : [resolve(cwd, named)], true),
     ...some(
       "project",
       project.flatMap((directory) => endings.map((ending) => join(directory, `mcp-supervisor.${ending}`)))

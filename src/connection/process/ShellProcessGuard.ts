@@ -12,9 +12,9 @@ import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Layer from "effect/Layer"
 import { withinBudget } from "../../system/budget.js"
+import { variables } from "../../system/environment.js"
 import { guardScript } from "./guardScript.js"
 import { noGuard, ProcessGuard, type Service, type Watch } from "../ProcessGuard.js"
-import { guardVariable } from "../stdio/StdioCommand.js"
 
 /** Provides the guard. Its process starts with the first server. There is no guard on Windows. */
 export const layer: Layer.Layer<never> = Layer.succeedContext(
@@ -137,7 +137,7 @@ const launch = (known: ReadonlyArray<string>): Guard => {
     detached: true,
     windowsHide: true,
     cwd: "/",
-    env: { PATH: `/usr/bin:/bin:${process.env.PATH ?? ""}`, [guardVariable]: String(process.pid) },
+    env: { PATH: `/usr/bin:/bin:${process.env.PATH ?? ""}`, [variables.guard]: String(process.pid) },
     stdio: ["pipe", "ignore", "ignore"]
   })
   inputOf(guard)?.on("error", () => {})

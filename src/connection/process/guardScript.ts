@@ -15,6 +15,8 @@
  *
  * Other lines are ignored. The end of the input without `bye` means that the supervisor died.
  */
+import { variables } from "../../system/environment.js"
+
 export const guardScript = `
 trap '' HUP INT QUIT TERM USR1 USR2 TSTP PIPE ALRM
 export LC_ALL=C
@@ -42,7 +44,7 @@ clock() {
 # prints the tag and the marks of guards that these processes have in their environment, each after the process:
 # "/proc/PID/environ:ENTRY", or "#PID" and "ENTRY" in two lines
 marks_of() {
-  wanted="MCP_SUPERVISOR_RUN=$run|MCP_SUPERVISOR_GUARD=[0-9]+"
+  wanted="${variables.run}=$run|${variables.guard}=[0-9]+"
   case $way in
     grep) grep -aszxHoE "$wanted" $1/environ 2>/dev/null | tr '\\000' '\\n' ;;
     tr)
@@ -64,7 +66,7 @@ self=
 { read -r self rest </proc/self/stat; } 2>/dev/null
 if [ "$self" = "$$" ]; then
   for way in grep tr none; do
-    case $(marks_of "/proc/$$") in *"MCP_SUPERVISOR_GUARD=$MCP_SUPERVISOR_GUARD"*) break ;; esac
+    case $(marks_of "/proc/$$") in *"${variables.guard}=$${variables.guard}"*) break ;; esac
   done
 elif [ "$(uname 2>/dev/null)" = Darwin ] && command -v ps >/dev/null 2>&1; then
   way=ps
@@ -137,8 +139,8 @@ look() {
         pid=\${pid%%/*} ;;
     esac
     case $mark in
-      *MCP_SUPERVISOR_RUN=*) tagged="$tagged $pid" ;;
-      *MCP_SUPERVISOR_GUARD=*) eval "guarded_\${mark##*=}=$looks" ;;
+      *${variables.run}=*) tagged="$tagged $pid" ;;
+      *${variables.guard}=*) eval "guarded_\${mark##*=}=$looks" ;;
     esac
   done
   for pid in $tagged; do

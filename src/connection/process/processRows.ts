@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from "node:fs"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Shortage from "../../domain/internal/shortage.js"
+import { variables } from "../../system/environment.js"
 import { ask, parseStat, procIsOurs } from "../../system/processIdentity.js"
 import { codeOf } from "../../system/files/wholeFile.js"
-import { childVariable, guardVariable, runVariable } from "../stdio/StdioCommand.js"
 
 /** A process, with the marks in its environment. */
 export interface Row {
@@ -86,11 +86,11 @@ const statOf = (name: string) => {
 const marksIn = (runs: Runs, entries: ReadonlyArray<string>): Omit<Row, "pid" | "group"> => {
   const valuesOf = (name: string) =>
     entries.flatMap((entry) => (entry.startsWith(`${name}=`) ? [entry.slice(name.length + 1)] : []))
-  const run = valuesOf(runVariable).find((each) => runs.has(each))
-  const guarded = Number(valuesOf(guardVariable)[0])
+  const run = valuesOf(variables.run).find((each) => runs.has(each))
+  const guarded = Number(valuesOf(variables.guard)[0])
   return {
     run,
-    child: run === undefined ? undefined : valuesOf(childVariable)[0],
+    child: run === undefined ? undefined : valuesOf(variables.child)[0],
     guards: Number.isInteger(guarded) ? guarded : undefined
   }
 }

@@ -5,9 +5,10 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import { variables } from "../../system/environment.js"
 import * as ProcessGroups from "./ProcessGroups.js"
 import { type CannotLook, environOf, list, type Row } from "./processRows.js"
-import { childVariable, runVariable, type Tag } from "../stdio/StdioCommand.js"
+import type { Tag } from "../stdio/StdioCommand.js"
 
 /** The tag of each run, with the process groups that its supervisor started. */
 export type Runs = ReadonlyMap<string, ReadonlySet<number>>
@@ -101,7 +102,7 @@ export const straysOf = (rows: ReadonlyArray<Row>, tag: Tag, group: number, self
 export const signalStray = (pid: number, { child, run }: Tag, name: "SIGTERM" | "SIGKILL"): void => {
   if (process.platform === "linux") {
     const entries = environOf(pid)
-    if (!entries.includes(`${runVariable}=${run}`) || !entries.includes(`${childVariable}=${child}`)) return
+    if (!entries.includes(`${variables.run}=${run}`) || !entries.includes(`${variables.child}=${child}`)) return
   }
   signal({ groups: [], singles: [pid] }, name)
 }

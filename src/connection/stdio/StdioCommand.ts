@@ -8,6 +8,7 @@ import type { SpawnOptionsWithStdioTuple, StdioPipe } from "node:child_process"
 import type { SpawnFailed } from "../../domain/Errors.js"
 import * as Secrets from "../../domain/Secrets.js"
 import type { Local } from "../../domain/server/ServerConfig.js"
+import { variables } from "../../system/environment.js"
 
 /**
  * Facts about the machine and the current process.
@@ -92,32 +93,6 @@ export const inheritedOnWindows: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The variable that marks all processes of one run. Descendants inherit it, so that leftover processes are recognised after a
- * crash of the supervisor.
- *
- * @since 0.1.0
- * @category constants
- */
-export const runVariable = "MCP_SUPERVISOR_RUN"
-
-/**
- * The variable that distinguishes the servers of one run: each start has its own number.
- *
- * @since 0.1.0
- * @category constants
- */
-export const childVariable = "MCP_SUPERVISOR_CHILD"
-
-/**
- * The variable in the environment of a guard process that holds the pid of the process it guards. A process with a guard is a
- * supervisor.
- *
- * @since 0.1.0
- * @category constants
- */
-export const guardVariable = "MCP_SUPERVISOR_GUARD"
-
-/**
  * The mark of a server's process and all its descendants.
  *
  * @since 0.1.0
@@ -144,8 +119,8 @@ export const environment = (
   tag: Tag
 ): Record<string, string> => {
   const keyOf = (name: string) => (isWindows(host.platform) ? name.toUpperCase() : name)
-  const variables = new Map<string, readonly [name: string, value: string]>()
-  const set = (name: string, value: string) => variables.set(keyOf(name), [name, value])
+  const entries = new Map<string, readonly [name: string, value: string]>()
+  const set = (name: string, value: string) => entries.set(keyOf(name), [name, value])
 
   for (const [name, value] of Object.entries(host.env)) {
     // An exported shell function is code that a shell of the server would run.
@@ -154,9 +129,9 @@ export const environment = (
   }
   if (host.path !== undefined) set("PATH", host.path)
   for (const [name, value] of Object.entries(config.environment)) set(name, Secrets.reveal(value))
-  set(runVariable, tag.run)
-  set(childVariable, tag.child)
-  return Object.fromEntries(variables.values())
+  set(variables.run, tag.run)
+  set(variables.child, tag.child)
+  return Object.fromEntries(entries.values())
 }
 
 /**
@@ -166,7 +141,7 @@ export const environment = (
  * @since 0.1.0
  * @category constants
  */
-export const neverInherited: ReadonlySet<string> = new Set(["MCP_SUPERVISOR_TOKEN", "MCP_SUPERVISOR_CONFIG_CONTENT"])
+export const neverInherited: ReadonlySet<string> = new Set([variables.token, variables.configContent])
 
 const isWindows = (platform: NodeJS.Platform): boolean => platform === "win32"
 

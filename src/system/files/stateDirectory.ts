@@ -3,6 +3,7 @@
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import { variables } from "../environment.js"
 import { assertOwnDirectories, assertSafeDirectory } from "./directoryOwnership.js"
 import { type Unsafe, UnsafePath } from "./ownership.js"
 import { codeOf } from "./wholeFile.js"
@@ -23,7 +24,7 @@ export class UnsafeStateDir extends Data.TaggedError("UnsafeStateDir")<{
   private get advice(): string {
     if (this.code === "WRITABLE_BY_OTHERS") return `check what is in it, then run: chmod go-w ${this.path}`
     if (this.code === "LINK") return "check where it leads, then replace the link by a directory"
-    return "choose another one with --state-dir or MCP_SUPERVISOR_STATE_DIR"
+    return `choose another one with --state-dir or ${variables.stateDir}`
   }
 }
 

@@ -4,6 +4,7 @@ import * as Context from "effect/Context"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import type { ServerEvent } from "../../../domain/server/ServerEvent.js"
+import * as Environment from "../../../system/environment.js"
 import * as DaemonLock from "../../../daemon/DaemonLock.js"
 import { demoServers, demoTour } from "./demoServers.js"
 import { noteRunningServers } from "../../supervisor/shutdownNotice.js"
@@ -17,8 +18,7 @@ import { watch } from "../../terminal/watch.js"
 export const spec = command({
   name: "serve",
   summary: "Run a supervisor with the control API in the foreground",
-  details:
-    "Runs until it is interrupted. The first interrupt shuts down all servers in order; the second kills the remaining processes. The supervisor also shuts down if its state directory is removed. To listen on an address that is not loopback (--host), set your own token in MCP_SUPERVISOR_TOKEN.",
+  details: `Runs until it is interrupted. The first interrupt shuts down all servers in order; the second kills the remaining processes. The supervisor also shuts down if its state directory is removed. To listen on an address that is not loopback (--host), set your own token in ${Environment.variables.token}.`,
   group: "run",
   arguments: {},
   options: {
@@ -37,8 +37,8 @@ export const run = (input: Input<typeof spec>) =>
     const Control = yield* Effect.promise(() => import("../../../Control.js"))
     const { McpSupervisor } = yield* Effect.promise(() => import("../../../McpSupervisor.js"))
     const servers = input.demo ? yield* demoServers : undefined
-    const { MCP_SUPERVISOR_TOKEN: ownToken = "" } = process.env
-    const token = ownToken === "" ? undefined : Redacted.make(ownToken)
+    const ownToken = Environment.read(process.env, "token")
+    const token = ownToken === undefined ? undefined : Redacted.make(ownToken)
     // accepts an IPv6 address in brackets, as in a URL
     const listenOn = input.host?.replace(/^\[(.*)\]$/, "$1")
     const options = { cwd, files, stateDir, servers, port: input.port, host: listenOn, token }
