@@ -223,7 +223,7 @@ describe("the output for events", () => {
 
 describe("the output for tools and calls", () => {
   it("is the text of a result, or its structured content", () => {
-    assert.strictEqual(resultText({ content: [{ type: "a text in a table", text: "a" }] }), "a")
+    assert.strictEqual(resultText({ content: [{ type: "text", text: "a" }] }), "a")
     assert.strictEqual(resultText({ content: [], structuredContent: { a: 1 } }), '{\n  "a": 1\n}')
   })
 
