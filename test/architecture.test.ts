@@ -88,6 +88,9 @@ const acting = new Set([
   "setTimeout"
 ])
 
+/** Names of types that are used through their module, such as `ControlServer.Options`. */
+const usedThroughModule = new Set(["Options", "Service", "Shape", "Script"])
+
 const show = ({ file, specifier }: Import) => `${file} imports ${specifier}`
 
 describe("the folders of src", () => {
@@ -150,6 +153,21 @@ describe("the folders of src", () => {
     const byName = new Map<string, ReadonlyArray<string>>()
     for (const file of sources) byName.set(basename(file), [...(byName.get(basename(file)) ?? []), file])
     const shared = [...byName].filter(([name, files]) => files.length > 1 && !/^(index|model)\.ts$/.test(name))
+    assert.deepStrictEqual(shared, [])
+  })
+
+  it("export no type name twice within a room: one name has one meaning", () => {
+    const filesOf = new Map<string, Set<string>>()
+    for (const { file, node } of nodes()) {
+      const isType = ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)
+      if (!isType || node.name === undefined) continue
+      if (node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) !== true) continue
+      const key = `${roomOf(file)}: ${node.name.text}`
+      filesOf.set(key, (filesOf.get(key) ?? new Set()).add(file))
+    }
+    const shared = [...filesOf]
+      .filter(([key, files]) => files.size > 1 && !usedThroughModule.has(key.slice(key.indexOf(" ") + 1)))
+      .map(([key, files]) => `${key} in ${[...files].join(", ")}`)
     assert.deepStrictEqual(shared, [])
   })
 

@@ -11,15 +11,15 @@ import * as Secrets from "../domain/Secrets.js"
 import { authRequired } from "./authErrors.js"
 import * as OAuthScopes from "./oauth/oauthScopes.js"
 
-export type Headers = Readonly<Record<string, Redacted.Redacted<string>>>
+export type RedactedHeaders = Readonly<Record<string, Redacted.Redacted<string>>>
 
-export type AskForHeaders = (reason: "connect" | "unauthorized") => Effect.Effect<Headers>
+export type AskForHeaders = (reason: "connect" | "unauthorized") => Effect.Effect<RedactedHeaders>
 
 export interface ProvidedHeaders {
   /** Requests the headers before an attempt. */
-  readonly ask: Effect.Effect<Headers>
+  readonly ask: Effect.Effect<RedactedHeaders>
   /** Requests the headers once more, unless this happened since the last attempt started. */
-  readonly askAgain: Effect.Effect<Headers | undefined>
+  readonly askAgain: Effect.Effect<RedactedHeaders | undefined>
   /**
    * The headers as credentials of a connection, merged with other credentials. Those handle a rejection if the provided
    * headers contain no `Authorization`.
@@ -32,7 +32,7 @@ export const make = (server: string, ask: AskForHeaders): ProvidedHeaders => {
   let shown: Readonly<Record<string, string>> = {}
   let secrets = Secrets.empty
   let isAskedAgain = false
-  const take = (headers: Headers) => {
+  const take = (headers: RedactedHeaders) => {
     shown = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Redacted.value(value)])
     )

@@ -23,7 +23,7 @@ export const listed = async (input: Readonly<Record<string, unknown>>): Promise<
     }
     const where = surroundings({ cwd, files: config, stateDir })
     assertSafeDirectory(where.stateDir)
-    const daemon = JSON.parse(readOwnSync(join(where.stateDir, "daemon.json"))) as Daemon
+    const daemon = JSON.parse(readOwnSync(join(where.stateDir, "daemon.json"))) as StoredDaemon
     if (daemon.version !== 1 || announcedState(daemon) !== "Running" || daemon.socket === undefined) return undefined
     const token = readOwnSync(join(where.stateDir, "control-token")).trim()
     if (!same(describe(where, token), daemon.sources, where)) return undefined
@@ -33,7 +33,7 @@ export const listed = async (input: Readonly<Record<string, unknown>>): Promise<
   }
 }
 
-interface Daemon extends Announcement {
+interface StoredDaemon extends Announcement {
   readonly version: number
   readonly socket?: string
   readonly sources: LayerSources

@@ -40,7 +40,7 @@ export type { Review, Reviewed, ReviewedFile, ReviewedPart, ReviewedServer } fro
  */
 export interface Options extends ConfigHost {
   /** What the program itself configures: the lowest layer, without interpolation. Defaults to nothing. */
-  readonly program?: LoadLayers.Program | undefined
+  readonly program?: LoadLayers.ProgramConfig | undefined
 }
 
 /**

@@ -20,7 +20,7 @@ import { ControlApi } from "./ControlApi.js"
 import * as ControlError from "./ControlError.js"
 import * as NodeHttp from "./nodeHttp.js"
 import type { Call } from "./Payload.js"
-import { type Message, parse } from "./sse.js"
+import { type SseMessage, parse } from "./sse.js"
 
 /**
  * @since 0.1.0
@@ -186,7 +186,7 @@ const rejectDotSegments = (
 const openEventStream = (
   http: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest
-): Stream.Stream<Message, StreamError> => {
+): Stream.Stream<SseMessage, StreamError> => {
   const openResponse = Effect.flatMap(
     http.execute(HttpClientRequest.accept(request, "text/event-stream")),
     (response) => (response.status === 200 ? Effect.succeed(response) : failWithRejection(response))
@@ -217,7 +217,7 @@ const decodeOther = Schema.decode(
 
 /** Decodes one message of a call's stream: `Some` for the result, `None` for progress. */
 const toResult = (
-  { data, event }: Message,
+  { data, event }: SseMessage,
   onProgress: (progress: Progress) => Effect.Effect<void>
 ): Effect.Effect<Option.Option<CallToolResult>, CallError> => {
   switch (event) {
@@ -241,7 +241,7 @@ const toResult = (
   }
 }
 
-const toMessage = ({ data, event, id = "" }: Message): Effect.Effect<EventMessage, InvalidResponse> => {
+const toMessage = ({ data, event, id = "" }: SseMessage): Effect.Effect<EventMessage, InvalidResponse> => {
   if (event === "reset") return Effect.succeed({ _tag: "Reset", id })
   return Effect.mapBoth(decodeEvent(data), {
     onFailure: invalidResponse,

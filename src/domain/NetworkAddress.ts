@@ -102,9 +102,9 @@ export const zoneOfAddress = (address: string): Zone => {
 }
 
 /** The first bytes, the number of significant bits, and the zone. */
-type Range = readonly [start: ReadonlyArray<number>, bits: number, zone: Zone]
+type AddressRange = readonly [start: ReadonlyArray<number>, bits: number, zone: Zone]
 
-const ipv4: ReadonlyArray<Range> = [
+const ipv4: ReadonlyArray<AddressRange> = [
   [[0], 8, "machine"],
   [[127], 8, "machine"],
   [[169, 254], 16, "link"],
@@ -125,7 +125,7 @@ const ipv4: ReadonlyArray<Range> = [
 
 const zoneOfIPv4 = (bytes: ReadonlyArray<number>): Zone => zoneIn(ipv4, bytes) ?? "public"
 
-const ipv6: ReadonlyArray<Range> = [
+const ipv6: ReadonlyArray<AddressRange> = [
   [[0xfe, 0x80], 10, "link"],
   [[0xff], 8, "link"],
   // Teredo and other tunnels and identifiers, documentation
@@ -153,7 +153,7 @@ const embeddedIPv4 = (groups: ReadonlyArray<number>): number | undefined => {
   return ["0:0:0:0:0:0", "0:0:0:0:0:ffff", "0:0:0:0:ffff:0", "64:ff9b:0:0:0:0"].includes(prefix) ? 12 : undefined
 }
 
-const zoneIn = (ranges: ReadonlyArray<Range>, bytes: ReadonlyArray<number>): Zone | undefined =>
+const zoneIn = (ranges: ReadonlyArray<AddressRange>, bytes: ReadonlyArray<number>): Zone | undefined =>
   ranges.find(([start, bits]) =>
     start.every((byte, index) => {
       const unused = Math.min(8, Math.max(0, (index + 1) * 8 - bits))

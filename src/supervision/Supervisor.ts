@@ -93,11 +93,11 @@ const make = <R>(
         actor === undefined ? Effect.fail(registry.notFound(name)) : Effect.succeed(actor)
       )
 
-    const command = (event: Inbox.Event) => (name: string) =>
+    const command = (event: Inbox.UnstampedEvent) => (name: string) =>
       Effect.flatMap(find(name), (actor) => actor.tell({ event }))
 
     /** Sends a command that asks for a connection and returns the first status that is not `connecting`. */
-    const outcome = (event: Inbox.Event) => (name: string) =>
+    const outcome = (event: Inbox.UnstampedEvent) => (name: string) =>
       Effect.gen(function* () {
         const actor = yield* find(name)
         yield* actor.tell({ event })

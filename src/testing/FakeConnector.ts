@@ -12,9 +12,9 @@ import * as Layer from "effect/Layer"
 import { type ConnectOptions, Connector } from "../connection/Connector.js"
 import type * as Errors from "../domain/Errors.js"
 import type * as Protocol from "../domain/catalog/Protocol.js"
-import { makeAttempt, type Running } from "./FakeConnector/attempt.js"
+import { makeAttempt, type RunningAttempt } from "./FakeConnector/attempt.js"
 import { type Entry, makeJournal } from "./FakeConnector/journal.js"
-import type { Link, World } from "./FakeConnector/link.js"
+import type { FakeLink, World } from "./FakeConnector/link.js"
 import type { Attempt, Behaviour, Call, Script, ServerOptions } from "./FakeConnector/model.js"
 
 export { type Entry, type Fact, render } from "./FakeConnector/journal.js"
@@ -165,7 +165,7 @@ export const make = (scripts: Readonly<Record<string, Script>> = {}): Effect.Eff
     const world: World = { journal, pendingCalls: new Set(), unclosed: new Set(), lastCall: 0 }
     const scriptOf = new Map(Object.entries(scripts).map(([server, script]) => [server, { script, used: 0 }]))
     const numbers = new Map<string, number>()
-    const attempts = new Map<string, ReadonlyArray<Running>>()
+    const attempts = new Map<string, ReadonlyArray<RunningAttempt>>()
 
     const next = (server: string): Behaviour => {
       const entry = scriptOf.get(server)
@@ -177,7 +177,7 @@ export const make = (scripts: Readonly<Record<string, Script>> = {}): Effect.Eff
       return script[Math.min(used, script.length) - 1] ?? byHand
     }
 
-    const of = (server: string): ReadonlyArray<Running> => attempts.get(server) ?? []
+    const of = (server: string): ReadonlyArray<RunningAttempt> => attempts.get(server) ?? []
 
     const begin = (options: ConnectOptions) =>
       Effect.suspend(() => {
@@ -202,7 +202,7 @@ export const make = (scripts: Readonly<Record<string, Script>> = {}): Effect.Eff
         )
     })
 
-    const count = (server: string | undefined, counts: (link: Link) => boolean) =>
+    const count = (server: string | undefined, counts: (link: FakeLink) => boolean) =>
       Effect.sync(() => {
         let found = 0
         for (const link of world.unclosed) {

@@ -5,7 +5,7 @@ import { toolRefs } from "../../src/cli/commands/catalog/call.js"
 import { entryOf, lineWords, type Words } from "../../src/cli/words/newEntry.js"
 import { overview, page } from "../../src/cli/words/help.js"
 import { isResponseLost } from "../../src/cli/supervisor/RemoteSupervisor.js"
-import { type Parsed, parse } from "../../src/cli/words/parseWords.js"
+import { type ParsedCommand, parse } from "../../src/cli/words/parseWords.js"
 import { type SpecOf, specs } from "../../src/cli/words/specs.js"
 import type { Input } from "../../src/cli/words/spec.js"
 import type { Implementations } from "../../src/cli/program.js"
@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.js"
 import * as ConfigFiles from "../../src/config/ConfigFiles.js"
 
-const parsed = (...words: ReadonlyArray<string>): Parsed => parse(specs, words)
+const parsed = (...words: ReadonlyArray<string>): ParsedCommand => parse(specs, words)
 
 const inputOf = (...words: ReadonlyArray<string>) => {
   const result = parsed(...words)

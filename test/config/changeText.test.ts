@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
-import { type Change, change } from "../../src/config/edit/changeText.js"
+import { type EntryChange, change } from "../../src/config/edit/changeText.js"
 import { parse } from "../../src/config/document/parseDocument.js"
 import * as DocumentText from "../../src/config/document/DocumentText.js"
 import { toPlain } from "../../src/config/document/Tree.js"
@@ -11,14 +11,14 @@ const layer = { kind: "file", name: "", directory: "/" } as const
 const plainOf = (name: string, raw: string): unknown =>
   toPlain(Either.getOrThrow(parse(DocumentText.make(name, raw), layer)).tree)
 
-const made = (name: string, raw: string, wanted: Change): string =>
+const made = (name: string, raw: string, wanted: EntryChange): string =>
   Either.getOrElse(change(name, raw, wanted), ({ issues, reason }) =>
     assert.fail(`${reason} ${JSON.stringify(issues)} in ${JSON.stringify(raw)}`)
   )
 
-const add = (name: string, entry: Record<string, unknown>): Change => ({ _tag: "Add", name, entry })
-const remove = (name: string): Change => ({ _tag: "Remove", name })
-const turn = (name: string, enabled: boolean): Change => ({ _tag: "Switch", name, enabled })
+const add = (name: string, entry: Record<string, unknown>): EntryChange => ({ _tag: "Add", name, entry })
+const remove = (name: string): EntryChange => ({ _tag: "Remove", name })
+const turn = (name: string, enabled: boolean): EntryChange => ({ _tag: "Switch", name, enabled })
 
 // --- documents as people write them -------------------------------------------------------------------------------------
 

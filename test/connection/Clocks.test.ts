@@ -7,7 +7,7 @@ const makeTimer = () => {
   const alarms = new Map<number, { readonly at: number; readonly run: () => void }>()
   let time = 0
   let count = 0
-  const timer: Clocks.Timer = {
+  const timer: Clocks.TimeSource = {
     now: () => time,
     after: (millis, run) => {
       count += 1
@@ -88,7 +88,8 @@ describe("Clocks", () => {
       FastCheck.property(FastCheck.array(step, { maxLength: 60 }), (steps) => {
         const { now, pass, timer } = makeTimer()
         const clocks = Clocks.make(timer)
-        const all: Array<{ running: Clocks.Running; idleAt: number; totalAt: number; idle: number; over: boolean }> = []
+        const all: Array<{ running: Clocks.Deadlines; idleAt: number; totalAt: number; idle: number; over: boolean }> =
+          []
         for (const each of steps) {
           if (each.do === "start") {
             const at = now()

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { HttpHandler } from "../../src/connection/http/HttpClient.js"
-import { exchange, readingOf, type Request } from "../../src/connection/http/HttpExchange.js"
+import { exchange, readingOf, type ExchangeRequest } from "../../src/connection/http/HttpExchange.js"
 import * as Intake from "../../src/connection/wire/Intake.js"
 import type { Message } from "../../src/connection/wire/Wire.js"
 import type { ConnectionError } from "../../src/domain/Errors.js"
@@ -9,7 +9,7 @@ import { heldBytes } from "../live/support/memory.js"
 const server = "it"
 
 /** An exchange whose response the test writes. */
-const setup = (expects: Request["expects"], event?: (name: string) => boolean) => {
+const setup = (expects: ExchangeRequest["expects"], event?: (name: string) => boolean) => {
   const messages: Array<Message> = []
   const told: Array<string> = []
   const reasons: Array<ConnectionError> = []

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as LineReader from "../../src/connection/wire/LineReader.js"
 import * as MessageReader from "../../src/connection/wire/MessageReader.js"
-import type { Envelope } from "../../src/connection/wire/scanMessage.js"
+import type { MessageHead } from "../../src/connection/wire/scanMessage.js"
 
 const megabytes = (count: number) => "x".repeat(count * 1024 * 1024)
 
@@ -9,7 +9,7 @@ const megabytes = (count: number) => "x".repeat(count * 1024 * 1024)
 const read = (text: string) => {
   const outcomes = (["line", "body"] as const).map((way) => {
     const messages: Array<unknown> = []
-    const dropped: Array<ReadonlyArray<Envelope>> = []
+    const dropped: Array<ReadonlyArray<MessageHead>> = []
     const told: Array<string> = []
     const reader = MessageReader.make({
       message: ({ id, method }) => void messages.push(method ?? id),

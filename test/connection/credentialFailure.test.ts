@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as CredentialFailure from "../../src/connection/http/credentialFailure.js"
 import * as Intake from "../../src/connection/wire/Intake.js"
-import { exchange, type Refused } from "../../src/connection/http/HttpExchange.js"
+import { exchange, type FailedResponse } from "../../src/connection/http/HttpExchange.js"
 import {
   AuthError,
   AuthRequired,
@@ -29,7 +29,7 @@ describe("the texts of an error of a credentials provider", () => {
     })
 
     it(`hold no secret when a request is denied: ${failure._tag}`, () => {
-      const told: Array<Refused> = []
+      const told: Array<FailedResponse> = []
       const request = {
         method: "POST" as const,
         url: new URL("https://host.example"),

@@ -92,7 +92,7 @@ describe("server-sent events", () => {
         const plain = Chunk.toReadonlyArray(found).map(({ data, event, id }) => ({ data, event, id }))
         assert.deepStrictEqual(
           plain,
-          messages.map(({ data, event, id }: Sse.Message) => ({ data, event, id }))
+          messages.map(({ data, event, id }: Sse.SseMessage) => ({ data, event, id }))
         )
       }
     })

@@ -16,7 +16,7 @@ import { allowsLogin, decode } from "../../domain/server/ServerConfig.js"
 import * as McpSupervisor from "../../McpSupervisor.js"
 import { noteRunningServers } from "./shutdownNotice.js"
 import * as FirstOutcomes from "./firstOutcomes.js"
-import type { Login, SupervisorHandle } from "./SupervisorHandle.js"
+import type { LoginResult, SupervisorHandle } from "./SupervisorHandle.js"
 import { hostOf } from "./commandHost.js"
 import { Screen } from "../terminal/Screen.js"
 import { problemLines } from "../show/showConfig.js"
@@ -79,7 +79,7 @@ export const make = (
         return Effect.forEach(
           remotes.filter((server) => statuses.has(server)),
           (server) =>
-            Effect.map(auth.status(server), (login): Login => ({ server, login, status: statuses.get(server)! }))
+            Effect.map(auth.status(server), (login): LoginResult => ({ server, login, status: statuses.get(server)! }))
         )
       }),
       startLogin: auth.startLogin,

@@ -19,7 +19,7 @@ export interface HandleFailure {
 
 export type HandleEffect<A> = Effect.Effect<A, HandleFailure>
 
-export interface Login {
+export interface LoginResult {
   readonly server: string
   readonly login: LoginStatus
   readonly status: ServerStatus
@@ -55,7 +55,7 @@ export interface SupervisorHandle {
   readonly restart: (name: string) => HandleEffect<ServerStatus>
   readonly disconnect: (name: string) => HandleEffect<void>
   readonly reload: HandleEffect<Plan>
-  readonly logins: HandleEffect<ReadonlyArray<Login>>
+  readonly logins: HandleEffect<ReadonlyArray<LoginResult>>
   readonly startLogin: (name: string) => HandleEffect<{ readonly authorizationUrl: string }>
   readonly finishLogin: (name: string, callback: string) => HandleEffect<ServerStatus>
   readonly logout: (name: string) => HandleEffect<void>

@@ -9,7 +9,7 @@ import { type Argument, type Option, optionsOf, type Shared, type Spec, shared, 
 /** The options of every command, and the values of the command's own options and arguments. */
 export type ParsedInput = Shared & Readonly<Record<string, unknown>>
 
-export type Parsed<Name extends string = string> =
+export type ParsedCommand<Name extends string = string> =
   | { readonly _tag: "Run"; readonly command: Name; readonly input: ParsedInput }
   | { readonly _tag: "Help"; readonly command?: Name | undefined }
   | { readonly _tag: "Version" }
@@ -28,7 +28,7 @@ type NamedSpec<Name extends string> = Spec & { readonly name: Name }
 export const parse = <Name extends string>(
   specs: ReadonlyArray<NamedSpec<Name>>,
   words: ReadonlyArray<string>
-): Parsed<Name> => {
+): ParsedCommand<Name> => {
   const { after, before, command } = split(words)
   if (command === undefined) {
     if (before.includes("--version") || before.includes("-V")) return { _tag: "Version" }

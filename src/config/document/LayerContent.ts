@@ -123,7 +123,7 @@ const invalidNames = (all: ReadonlyArray<readonly [string, Tree.Tree]>): Readonl
 const wrong = ({ origin, ...tree }: Tree.Tree, expected: string): Issue =>
   issueAt(origin, { expected, found: describeType(Tree.toPlain({ origin, ...tree } as Tree.Tree)) })
 
-export const remark = (origin: Tree.Origin, code: string, message: string): Diagnostic => ({
+export const remark = (origin: Tree.ValueOrigin, code: string, message: string): Diagnostic => ({
   severity: "warning",
   code,
   message,

@@ -7,25 +7,25 @@ import * as Tree from "./Tree.js"
 export interface LayerEntry {
   readonly tree: Tree.Tree
   /** The kinds of server whose keys are dropped from lower layers: a URL above a command makes it another server. */
-  readonly clears: ReadonlySet<Kind>
+  readonly clears: ReadonlySet<ServerKind>
 }
 
-export type Kind = "local" | "remote"
+export type ServerKind = "local" | "remote"
 
-const types: Readonly<Record<Kind, ReadonlyArray<unknown>>> = {
+const types: Readonly<Record<ServerKind, ReadonlyArray<unknown>>> = {
   local: ["local", "stdio"],
   remote: ["remote", "http", "streamable-http", "sse"]
 }
 
 /** Keys that only one kind of server has. */
-export const ownKeys: Readonly<Record<Kind, ReadonlyArray<string>>> = {
+export const ownKeys: Readonly<Record<ServerKind, ReadonlyArray<string>>> = {
   local: ["command", "args", "environment", "env", "cwd", "inheritEnv"],
   remote: ["url", "headers", "oauth", "caFile"]
 }
 
 const kinds = ["local", "remote"] as const
 
-export const kindOf = (tree: Tree.Tree): Kind | undefined => {
+export const kindOf = (tree: Tree.Tree): ServerKind | undefined => {
   if (!Tree.isBranch(tree)) return undefined
   const type = tree.fields.get("type")
   const named = kinds.find((kind) => type?._tag === "Leaf" && types[kind].includes(type.value))
@@ -46,7 +46,7 @@ export const merge = (low: LayerEntry, high: LayerEntry): LayerEntry => {
 }
 
 /** Removes the keys of other kinds, and `type`: setting `command` or `url` without `type` resets the type. */
-const without = (tree: Tree.Tree, cleared: ReadonlySet<Kind>): Tree.Tree => {
+const without = (tree: Tree.Tree, cleared: ReadonlySet<ServerKind>): Tree.Tree => {
   if (!Tree.isBranch(tree) || cleared.size === 0) return tree
   const keys = new Set(["type", ...Array.from(cleared).flatMap((kind) => ownKeys[kind])])
   return { ...tree, fields: new Map(Array.from(tree.fields).filter(([key]) => !keys.has(key))) }

@@ -8,10 +8,10 @@ import type { ConfigLayer } from "../layers/ConfigLayer.js"
 export type Path = Issue["path"]
 
 /** The place where a value was written. */
-export interface Origin {
+export interface ValueOrigin {
   readonly layer: ConfigLayer
   /** The value that contains it. Absent for the whole document. */
-  readonly up: Origin | undefined
+  readonly up: ValueOrigin | undefined
   /** The last step of its path. */
   readonly step: string | number | undefined
   /** The offset in the text, or a function that computes it: most offsets are never needed. */
@@ -20,16 +20,16 @@ export interface Origin {
 
 export const origin = (
   layer: ConfigLayer,
-  up?: Origin | undefined,
+  up?: ValueOrigin | undefined,
   step?: string | number | undefined,
-  offset?: Origin["offset"]
-): Origin => ({ layer, up, step, offset })
+  offset?: ValueOrigin["offset"]
+): ValueOrigin => ({ layer, up, step, offset })
 
 /** The path of a value in its document, as it is written there. */
-export const pathOf = ({ step, up }: Origin): Path =>
+export const pathOf = ({ step, up }: ValueOrigin): Path =>
   up === undefined || step === undefined ? [] : [...pathOf(up), step]
 
-export const offsetOf = (origin: Origin): number | undefined =>
+export const offsetOf = (origin: ValueOrigin): number | undefined =>
   typeof origin.offset === "function" ? origin.offset(pathOf(origin)) : origin.offset
 
 export type Tree = Leaf | List | Branch
@@ -38,13 +38,13 @@ export type Tree = Leaf | List | Branch
 export interface Leaf {
   readonly _tag: "Leaf"
   readonly value: unknown
-  readonly origin: Origin
+  readonly origin: ValueOrigin
 }
 
 export interface List {
   readonly _tag: "List"
   readonly items: ReadonlyArray<Tree>
-  readonly origin: Origin
+  readonly origin: ValueOrigin
 }
 
 export interface Branch {
@@ -52,18 +52,18 @@ export interface Branch {
   readonly fields: ReadonlyMap<string, Tree>
   /** Whether lower layers are hidden, because a value that is no object was in between. */
   readonly sealed: boolean
-  readonly origin: Origin
+  readonly origin: ValueOrigin
 }
 
 /** The direct children of a value. */
 export const childrenOf = (tree: Tree): ReadonlyArray<Tree> =>
   tree._tag === "Leaf" ? [] : tree._tag === "List" ? tree.items : [...tree.fields.values()]
 
-export const leaf = (value: unknown, origin: Origin): Leaf => ({ _tag: "Leaf", value, origin })
+export const leaf = (value: unknown, origin: ValueOrigin): Leaf => ({ _tag: "Leaf", value, origin })
 
-export const list = (items: ReadonlyArray<Tree>, origin: Origin): List => ({ _tag: "List", items, origin })
+export const list = (items: ReadonlyArray<Tree>, origin: ValueOrigin): List => ({ _tag: "List", items, origin })
 
-export const branch = (fields: ReadonlyMap<string, Tree>, origin: Origin, sealed = false): Branch => ({
+export const branch = (fields: ReadonlyMap<string, Tree>, origin: ValueOrigin, sealed = false): Branch => ({
   _tag: "Branch",
   fields,
   sealed,
@@ -113,8 +113,8 @@ const ordinary = { configurable: true, enumerable: true, writable: true }
 export const fromPlain = (
   value: unknown,
   layer: ConfigLayer,
-  offset?: Origin["offset"],
-  up?: Origin,
+  offset?: ValueOrigin["offset"],
+  up?: ValueOrigin,
   step?: string | number
 ): Tree => {
   const at = origin(layer, up, step, offset)

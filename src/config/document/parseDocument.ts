@@ -7,19 +7,19 @@ import type { ConfigLayer } from "../layers/ConfigLayer.js"
 import { parseJson } from "./parseJson.js"
 import { parseToml } from "./parseToml.js"
 import { placeOf, type DocumentText } from "./DocumentText.js"
-import { childrenOf, type Origin, type Tree } from "./Tree.js"
+import { childrenOf, type ValueOrigin, type Tree } from "./Tree.js"
 
 /** The longest document, in UTF-16 units. Five hundred servers take a twentieth of it. */
 export const maxLength = 4 * 1024 * 1024
 
-export interface Parsed {
+export interface ParsedDocument {
   readonly tree: Tree
   /** Keys that occur twice. The later one wins. */
-  readonly duplicates: ReadonlyArray<Origin>
+  readonly duplicates: ReadonlyArray<ValueOrigin>
 }
 
 /** Parses a document. A blank text is an empty document. */
-export const parse = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
+export const parse = (text: DocumentText, layer: ConfigLayer): Either.Either<ParsedDocument, ReadonlyArray<Issue>> => {
   if (text.text.length > maxLength) {
     return failed(text, `at most ${maxLength} characters`, "a longer text")
   }

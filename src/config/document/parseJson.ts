@@ -5,9 +5,20 @@ import * as Either from "effect/Either"
 import { getLocation, type ParseError, printParseErrorCode, visit } from "jsonc-parser"
 import type { Issue } from "../../domain/Issue.js"
 import { type ConfigLayer, showable } from "../layers/ConfigLayer.js"
-import type { Parsed } from "./parseDocument.js"
+import type { ParsedDocument } from "./parseDocument.js"
 import { placeOf, type DocumentText } from "./DocumentText.js"
-import { branch, find, fromPlain, leaf, list, offsetOf, type Origin, origin, type Path, type Tree } from "./Tree.js"
+import {
+  branch,
+  find,
+  fromPlain,
+  leaf,
+  list,
+  offsetOf,
+  type ValueOrigin,
+  origin,
+  type Path,
+  type Tree
+} from "./Tree.js"
 
 /** One mistake causes many messages; only the first ones are about the mistake. */
 const maxIssues = 3
@@ -15,7 +26,10 @@ const maxIssues = 3
 export const jsonOptions = { allowTrailingComma: true, allowEmptyContent: true }
 
 /** Strict JSON without duplicate keys is parsed by `JSON.parse`, and places are computed on demand. */
-export const parseJson = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
+export const parseJson = (
+  text: DocumentText,
+  layer: ConfigLayer
+): Either.Either<ParsedDocument, ReadonlyArray<Issue>> => {
   const value = parseStrictly(text.text)
   if (value === undefined) return parseLeniently(text, layer)
   let places: Tree | undefined
@@ -54,7 +68,7 @@ const keysIn = (value: unknown): number => {
 
 /** An object or array that is being read. */
 interface Open {
-  readonly origin: Origin
+  readonly origin: ValueOrigin
   /** The items of an array. */
   readonly items: Array<Tree>
   /** The fields of an object; `undefined` for an array. */
@@ -64,13 +78,16 @@ interface Open {
 }
 
 /** Parses with comments and trailing commas. */
-const parseLeniently = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
+const parseLeniently = (
+  text: DocumentText,
+  layer: ConfigLayer
+): Either.Either<ParsedDocument, ReadonlyArray<Issue>> => {
   const errors: Array<ParseError> = []
-  const duplicates: Array<Origin> = []
+  const duplicates: Array<ValueOrigin> = []
   const open: Array<Open> = []
   let root: Tree | undefined
 
-  const originAt = (offset: number): Origin => {
+  const originAt = (offset: number): ValueOrigin => {
     const around = open.at(-1)
     if (around === undefined) return origin(layer, undefined, undefined, offset)
     return origin(layer, around.origin, around.fields === undefined ? around.items.length : around.key, offset)

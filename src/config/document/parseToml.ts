@@ -5,12 +5,15 @@ import * as Either from "effect/Either"
 import { parse as parseDocument, TomlError } from "smol-toml"
 import type { Issue } from "../../domain/Issue.js"
 import type { ConfigLayer } from "../layers/ConfigLayer.js"
-import type { Parsed } from "./parseDocument.js"
+import type { ParsedDocument } from "./parseDocument.js"
 import { placeOf, type DocumentText } from "./DocumentText.js"
 import { keyOf, outline } from "./tomlOutline.js"
 import { fromPlain, type Path } from "./Tree.js"
 
-export const parseToml = (text: DocumentText, layer: ConfigLayer): Either.Either<Parsed, ReadonlyArray<Issue>> => {
+export const parseToml = (
+  text: DocumentText,
+  layer: ConfigLayer
+): Either.Either<ParsedDocument, ReadonlyArray<Issue>> => {
   let value: unknown
   try {
     value = parseDocument(text.text)

@@ -14,7 +14,7 @@ import { parse } from "../document/parseDocument.js"
 import * as DocumentText from "../document/DocumentText.js"
 import { toPlain } from "../document/Tree.js"
 
-export type Change =
+export type EntryChange =
   | { readonly _tag: "Add"; readonly name: string; readonly entry: Readonly<Record<string, unknown>> }
   | { readonly _tag: "Remove"; readonly name: string }
   /** For a server that the file does not declare, adds an entry that only enables or disables it. */
@@ -23,7 +23,7 @@ export type Change =
 /** The path of an object of servers in a document. */
 export type MapPath = readonly [string, ...Array<string>]
 
-export interface Refused {
+export interface ChangeRefused {
   readonly reason: string
   readonly issues: ReadonlyArray<Issue>
 }
@@ -32,7 +32,11 @@ export interface Refused {
 const mapPaths: ReadonlyArray<MapPath> = [["mcp", "servers"], ...serverMapKeys.map((key): MapPath => [key])]
 
 /** Returns the changed text. Without a text, returns that of a new file. A byte order mark is kept. */
-export const change = (name: string, raw: string | undefined, wanted: Change): Either.Either<string, Refused> =>
+export const change = (
+  name: string,
+  raw: string | undefined,
+  wanted: EntryChange
+): Either.Either<string, ChangeRefused> =>
   Either.gen(function* () {
     const text = DocumentText.make(name, raw ?? "")
     const mark = (raw ?? "").slice(0, (raw ?? "").length - text.text.length)
@@ -58,12 +62,12 @@ export const change = (name: string, raw: string | undefined, wanted: Change): E
 
 const cannot = "the way it is written cannot be changed without changing more: do it by hand"
 
-const refuse = (reason: string): Either.Either<never, Refused> => Either.left({ reason, issues: [] })
+const refuse = (reason: string): Either.Either<never, ChangeRefused> => Either.left({ reason, issues: [] })
 
 /** A layer for parsing only. */
 const nowhere: ConfigLayer = { kind: "file", name: "", directory: "" }
 
-const read = (text: DocumentText.DocumentText, reason: string): Either.Either<unknown, Refused> =>
+const read = (text: DocumentText.DocumentText, reason: string): Either.Either<unknown, ChangeRefused> =>
   Either.mapBoth(parse(text, nowhere), {
     onLeft: (issues) => ({ reason, issues }),
     // a round trip through JSON removes what a parser adds to its objects
@@ -91,7 +95,7 @@ const isServer = (value: Record<string, unknown>): boolean => definingKeys.some(
 
 const apply = (
   document: Record<string, unknown>,
-  wanted: Change,
+  wanted: EntryChange,
   holding: ReadonlyArray<MapPath>,
   target: MapPath
 ): void => {

@@ -11,12 +11,12 @@ import * as ServerConfig from "../../domain/server/ServerConfig.js"
 import * as ServerName from "../../domain/server/ServerName.js"
 import { hasPlaceholder } from "../layers/interpolate.js"
 
-type Entry = Readonly<Record<string, unknown>>
+type PlainEntry = Readonly<Record<string, unknown>>
 
 /** Returns the entry as it is to be written, or fails with its issues. */
-export const checkedEntry = (name: string, entry: object): Effect.Effect<Entry, InvalidConfig> =>
+export const checkedEntry = (name: string, entry: object): Effect.Effect<PlainEntry, InvalidConfig> =>
   Effect.suspend(() => {
-    const plain = revealed(entry) as Entry
+    const plain = revealed(entry) as PlainEntry
     const issues = [...ServerName.issues(name), ...entryIssues(name, plain)]
     return issues.length === 0 ? Effect.succeed(plain) : Effect.fail(new InvalidConfig({ server: name, issues }))
   })
@@ -35,7 +35,7 @@ const revealed = (value: unknown): unknown => {
 const issuesOf = (name: string, entry: unknown): ReadonlyArray<Issue> =>
   Either.match(ServerConfig.decode(name, entry), { onLeft: ({ issues }) => issues, onRight: () => [] })
 
-const entryIssues = (name: string, entry: Entry): ReadonlyArray<Issue> =>
+const entryIssues = (name: string, entry: PlainEntry): ReadonlyArray<Issue> =>
   issuesOf(name, entry).filter(({ expected, path }) => {
     const text = at(entry, path)
     if (typeof text !== "string" || !hasPlaceholder(text)) return true

@@ -11,7 +11,7 @@ import { defined } from "../../domain/internal/defined.js"
 import { EditRefused, type InvalidConfig, ServerExists, ServerNotFound } from "../../domain/Errors.js"
 import { nearest } from "../../domain/internal/nearest.js"
 import { replace } from "../../system/files/wholeFile.js"
-import { type Change, change } from "./changeText.js"
+import { type EntryChange, change } from "./changeText.js"
 import { checkedEntry } from "./checkedEntry.js"
 import * as LayerContent from "../document/LayerContent.js"
 import { directoriesOf } from "../trust/directories.js"
@@ -53,7 +53,7 @@ export interface Edited {
   readonly alsoIn: ReadonlyArray<string>
 }
 
-type Add = Extract<Change, { readonly _tag: "Add" }>
+type Add = Extract<EntryChange, { readonly _tag: "Add" }>
 
 export const add = (
   surroundings: Surroundings,
@@ -219,7 +219,7 @@ const maxAttempts = 5
 export const write = (
   surroundings: Surroundings,
   target: Target,
-  wanted: Change,
+  wanted: EntryChange,
   alsoIn: ReadonlyArray<string>,
   /** Whether the change approves the entry that it writes into a project's file. Defaults to true. */
   approves = true
@@ -308,7 +308,7 @@ const approve = (
   target: Target,
   realPath: string,
   text: string,
-  { _tag, name }: Change
+  { _tag, name }: EntryChange
 ): Effect.Effect<void, string> =>
   Effect.flatMap(
     projectContent(surroundings, target, realPath, text, name),

@@ -3,14 +3,14 @@
  * restores the previous text byte for byte.
  */
 import { createScanner, findNodeAtLocation, getNodeValue, type Node, parseTree, type SyntaxKind } from "jsonc-parser"
-import type { Change, MapPath } from "./changeText.js"
+import type { EntryChange, MapPath } from "./changeText.js"
 import { jsonOptions } from "../document/parseJson.js"
 
 /** Returns the changed text. `undefined` if the change is not possible. */
 export const editJson = (
   /** Absent for a file that does not exist. */
   given: string | undefined,
-  change: Change,
+  change: EntryChange,
   /** The objects that contain this server. */
   holding: ReadonlyArray<MapPath>,
   /** The object for a new server. It may not exist yet. */

@@ -2,13 +2,13 @@
  * Edits TOML line by line. An entry in a form that this code does not support is not changed: the edit is rejected.
  */
 import { stringify } from "smol-toml"
-import type { Change, MapPath } from "./changeText.js"
+import type { EntryChange, MapPath } from "./changeText.js"
 import { type Item, outline } from "../document/tomlOutline.js"
 
 /** Returns the changed text. `undefined` if the change is not possible. */
 export const editToml = (
   given: string | undefined,
-  change: Change,
+  change: EntryChange,
   holding: ReadonlyArray<MapPath>,
   target: MapPath
 ): string | undefined => {

@@ -3,7 +3,7 @@
  */
 import type { InvalidConfig } from "../../domain/Errors.js"
 import type { Issue } from "../../domain/Issue.js"
-import type { Server } from "../layers/combineLayers.js"
+import type { CombinedServer } from "../layers/combineLayers.js"
 import { type LayerKind, place, showable } from "../layers/ConfigLayer.js"
 import type { ValidSnapshot } from "../layers/loadLayers.js"
 import { redactEntry, showSetting } from "./redactEntry.js"
@@ -62,7 +62,7 @@ export const explain = ({ combined, desired }: ValidSnapshot): Explanation => ({
 
 const isOwn = (record: object | undefined, name: string): boolean => record !== undefined && Object.hasOwn(record, name)
 
-const stateOf = ({ entry, untrusted }: Server, error: InvalidConfig | undefined): ExplainedServer["state"] => {
+const stateOf = ({ entry, untrusted }: CombinedServer, error: InvalidConfig | undefined): ExplainedServer["state"] => {
   if (untrusted) return "untrusted"
   if (error !== undefined) return error.disabled === true ? "disabled" : "invalid"
   return isSwitchedOff(entry.tree) ? "disabled" : "enabled"

@@ -168,7 +168,10 @@ export const importFrom = (client: Client, surroundings: Surroundings): Effect.E
 const precedence: ReadonlyArray<ImportedServer["owner"]> = ["private", "user", "project"]
 
 /** The declarations of each server by owner. Of nested directories, the innermost one wins. */
-const declarations = (client: Client, contents: ReadonlyArray<Found>): ReadonlyMap<string, ReadonlyArray<Declared>> => {
+const declarations = (
+  client: Client,
+  contents: ReadonlyArray<FoundFile>
+): ReadonlyMap<string, ReadonlyArray<Declared>> => {
   const names = new Map<string, ReadonlyArray<Declared>>()
   for (const { content, file } of contents) {
     if (Either.isLeft(content)) continue
@@ -231,7 +234,7 @@ const unusable = (tree: Tree.Tree, { cwd, env, home }: Surroundings): ReadonlyAr
   return issues
 }
 
-interface Found {
+interface FoundFile {
   readonly file: ClientFile
   readonly content: Either.Either<LayerContent.LayerContent, ReadonlyArray<Issue>>
 }
@@ -240,7 +243,7 @@ const readFile = (
   file: ClientFile,
   client: Client,
   project: ReadonlyArray<string>
-): Effect.Effect<ReadonlyArray<Found>> =>
+): Effect.Effect<ReadonlyArray<FoundFile>> =>
   Effect.map(ConfigFile.readText(file.path, maxBytes), (found) => {
     if (found._tag === "Absent") return []
     if (found._tag === "Problem") {
@@ -259,7 +262,7 @@ const ofProjects = (
   text: DocumentText.DocumentText,
   file: ClientFile,
   directories: ReadonlyArray<string>
-): ReadonlyArray<Found> =>
+): ReadonlyArray<FoundFile> =>
   Either.match(parse(text, layer), {
     onLeft: () => [],
     onRight: ({ tree }) =>

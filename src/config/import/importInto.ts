@@ -40,7 +40,7 @@ export interface Destination {
   readonly trusted: boolean
 }
 
-interface Plan extends Destination {
+interface ImportPlan extends Destination {
   readonly target: Target
   readonly entry: ImportedServer["entry"]
 }
@@ -77,7 +77,7 @@ const planFor = (
   snapshot: Snapshot,
   server: ImportedServer,
   options: ImportOptions
-): Effect.Effect<Plan, EditRefused> => {
+): Effect.Effect<ImportPlan, EditRefused> => {
   const { approved = false, file, scope } = options
   const { entry, from, movedEntry, owner, project } = server
   const refuse = (file: string, reason: string) => Effect.fail(new EditRefused({ file, reason, issues: [] }))

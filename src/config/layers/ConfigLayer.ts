@@ -6,7 +6,7 @@ import type { Issue } from "../../domain/Issue.js"
 import { serverMapKeys } from "../../domain/server/serverMapKeys.js"
 import { looksLikeName } from "../../domain/internal/looksLikeName.js"
 import { type Place, placeOf, type DocumentText } from "../document/DocumentText.js"
-import { offsetOf, type Origin, type Path, pathOf } from "../document/Tree.js"
+import { offsetOf, type ValueOrigin, type Path, pathOf } from "../document/Tree.js"
 
 /**
  * The kinds of layer, from the lowest to the highest:
@@ -61,13 +61,13 @@ export const needsTrust = ({ kind }: Pick<ConfigLayer, "kind">): boolean =>
 /** Whether the layer is shared: its content comes from the project or the organisation, not from the user. */
 export const isShared = (layer: ConfigLayer): boolean => needsTrust(layer) || layer.kind === "organisation"
 
-export const place = (origin: Origin): Place => {
+export const place = (origin: ValueOrigin): Place => {
   const { text } = origin.layer
   return text === undefined ? { file: origin.layer.name } : placeOf(text, offsetOf(origin))
 }
 
 /** An issue with the place of its value. */
-export const issueAt = (origin: Origin, issue: Omit<Issue, "path">, rest: Path = []): Issue => ({
+export const issueAt = (origin: ValueOrigin, issue: Omit<Issue, "path">, rest: Path = []): Issue => ({
   ...issue,
   path: showable([...pathOf(origin), ...rest]),
   ...place(origin)

@@ -5,7 +5,7 @@ import type { Diagnostic } from "../../domain/Diagnostic.js"
 import { type LayerContent, remark } from "../document/LayerContent.js"
 import * as LayerEntry from "../document/LayerEntry.js"
 import { needsTrust } from "./ConfigLayer.js"
-import { type Part, separateProjects } from "./separateProjects.js"
+import { type LayeredEntry, separateProjects } from "./separateProjects.js"
 import * as Tree from "../document/Tree.js"
 
 /** The content of a layer, and which parts of it are approved. */
@@ -18,7 +18,7 @@ export interface Judged {
 /** A layer that needs no approval. */
 export const trusted = (content: LayerContent): Judged => ({ content, isTrusted: () => true, settingsTrusted: true })
 
-export interface Server {
+export interface CombinedServer {
   readonly name: string
   readonly entry: LayerEntry.LayerEntry
   /** Whether the definition of the server is not approved. */
@@ -27,14 +27,14 @@ export interface Server {
 
 export interface Combined {
   /** The servers in the order in which they first occur. */
-  readonly servers: ReadonlyArray<Server>
+  readonly servers: ReadonlyArray<CombinedServer>
   readonly settings: Tree.Branch | undefined
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
 
 export const combine = (layers: ReadonlyArray<Judged>): Combined => {
   const diagnostics: Array<Diagnostic> = []
-  const names = new Map<string, Array<Part & { readonly isTrusted: boolean }>>()
+  const names = new Map<string, Array<LayeredEntry & { readonly isTrusted: boolean }>>()
   let settings: Tree.Tree | undefined
   for (const { content, isTrusted, settingsTrusted } of layers) {
     for (const each of content.diagnostics) diagnostics.push(each)
@@ -49,7 +49,7 @@ export const combine = (layers: ReadonlyArray<Judged>): Combined => {
       diagnostics.push(remark(content.settings.origin, "untrusted_settings", message))
     }
   }
-  const servers = Array.from(names).flatMap(([name, parts]): ReadonlyArray<Server> => {
+  const servers = Array.from(names).flatMap(([name, parts]): ReadonlyArray<CombinedServer> => {
     const kept = separateProjects(
       name,
       parts.filter(({ isTrusted }) => isTrusted)

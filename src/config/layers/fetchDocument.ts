@@ -39,7 +39,7 @@ export const fetchDocument = (url: string, options: FetchOptions): Effect.Effect
         await dispatcher.destroy()
       }
     },
-    catch: (error) => (error instanceof Refused ? error.message : reasonOf(error))
+    catch: (error) => (error instanceof FetchRefused ? error.message : reasonOf(error))
   }).pipe(
     Effect.timeoutFail({
       duration: options.budget,
@@ -48,7 +48,7 @@ export const fetchDocument = (url: string, options: FetchOptions): Effect.Effect
   )
 
 /** Ends a fetch with a reason of this module, rather than of undici. */
-class Refused extends Error {}
+class FetchRefused extends Error {}
 
 const reasonOf = (error: unknown): string => {
   const code = codeOf(error)
@@ -76,12 +76,12 @@ const follow = async (
   if (statusCode === 304 && options.etag !== undefined) return { _tag: "Unchanged" }
   const location = answered.location
   if (![301, 302, 303, 307, 308].includes(statusCode) || typeof location !== "string") {
-    throw new Refused(`HTTP status ${statusCode}`)
+    throw new FetchRefused(`HTTP status ${statusCode}`)
   }
-  if (redirects === 0) throw new Refused(`more than ${maxRedirects} redirects`)
-  if (!URL.canParse(location, url.href)) throw new Refused("a redirect to something that is not an address")
+  if (redirects === 0) throw new FetchRefused(`more than ${maxRedirects} redirects`)
+  if (!URL.canParse(location, url.href)) throw new FetchRefused("a redirect to something that is not an address")
   const next = new URL(location, url)
-  if (!options.isAllowed(next)) throw new Refused("a redirect to an address that is not https")
+  if (!options.isAllowed(next)) throw new FetchRefused("a redirect to an address that is not https")
   return follow(next, options, how, redirects - 1)
 }
 
@@ -90,12 +90,12 @@ const bounded = async (body: AsyncIterable<Buffer>, maxBytes: number): Promise<s
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
-    if (size > maxBytes) throw new Refused(`more than ${maxBytes} bytes`)
+    if (size > maxBytes) throw new FetchRefused(`more than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))
   } catch {
-    throw new Refused("bytes that are not UTF-8")
+    throw new FetchRefused("bytes that are not UTF-8")
   }
 }

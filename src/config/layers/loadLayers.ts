@@ -40,10 +40,10 @@ const maxFileBytes = 1024 * 1024
 const maxFilesBytes = 16 * 1024 * 1024
 
 /** What a program itself configures: the lowest layer. */
-export type Program = Pick<Desired, "servers" | "defaults" | "tools" | "agents">
+export type ProgramConfig = Pick<Desired, "servers" | "defaults" | "tools" | "agents">
 
 /** One layer that was read. */
-export interface Read {
+export interface ReadLayer {
   readonly layer: ConfigLayer.ConfigLayer
   /** The path under which its approvals are stored. */
   readonly realPath: string
@@ -54,7 +54,7 @@ export interface Snapshot {
   /** Fails if the settings for all servers are invalid. */
   readonly desired: ConfigUpdate
   readonly diagnostics: ReadonlyArray<Diagnostic>
-  readonly reads: ReadonlyArray<Read>
+  readonly reads: ReadonlyArray<ReadLayer>
   readonly judged: ReadonlyArray<Judged>
   readonly combined: Combined
   readonly workspace: Workspace.Workspace
@@ -79,7 +79,7 @@ export type LastValid = ReadonlyMap<string, LayerContent.LayerContent>
 
 export const load = (
   surroundings: Surroundings,
-  program: Program,
+  program: ProgramConfig,
   /** Stands in for shared files that are invalid now. Defaults to nothing. */
   lastValid: LastValid = new Map()
 ): Effect.Effect<Snapshot> =>
@@ -153,7 +153,7 @@ const said = (found: ConfigFile.FileContent): string =>
 interface Looked {
   readonly path: string
   readonly said: string
-  readonly read: Option.Option<Read>
+  readonly read: Option.Option<ReadLayer>
   readonly remarks: ReadonlyArray<Diagnostic>
 }
 
@@ -174,7 +174,7 @@ const readCandidate =
   (project: string, { kind, path, required }: Candidate) =>
   (found: ConfigFile.FileContent): Effect.Effect<Looked> =>
     Effect.gen(function* () {
-      const nothing = { path, read: Option.none<Read>(), remarks: [] }
+      const nothing = { path, read: Option.none<ReadLayer>(), remarks: [] }
       if (found._tag === "Absent" && !required) return { ...nothing, said: "" }
       const named = ConfigLayer.ofFile(kind, DocumentText.make(path, found._tag === "Found" ? found.text : ""))
       const text = named.text!
@@ -190,7 +190,7 @@ const readCandidate =
         found._tag === "Found"
           ? LayerContent.read(layer, text)
           : Either.left([unreadable(path, found._tag === "Problem" ? found.reason : "no file of that name")])
-      return { ...nothing, said: said(found), read: Option.some<Read>({ layer, realPath, content }) }
+      return { ...nothing, said: said(found), read: Option.some<ReadLayer>({ layer, realPath, content }) }
     })
 
 const linkOutside = (file: string, realPath: string): Diagnostic => ({
@@ -201,14 +201,14 @@ const linkOutside = (file: string, realPath: string): Diagnostic => ({
 })
 
 /** The last valid content under this name, unless the name now leads to another directory. */
-const lastValidOf = ({ layer }: Read, lastValid: LastValid): LayerContent.LayerContent | undefined => {
+const lastValidOf = ({ layer }: ReadLayer, lastValid: LastValid): LayerContent.LayerContent | undefined => {
   const content = lastValid.get(layer.name)
   return content?.layer.directory === layer.directory && content.layer.runsIn === layer.runsIn ? content : undefined
 }
 
 const unreadable = (file: string, found: string): Issue => ({ path: [], expected: "a config file", found, file })
 
-const programLayer = (program: Program, { cwd }: Surroundings): ReadonlyArray<Read> => {
+const programLayer = (program: ProgramConfig, { cwd }: Surroundings): ReadonlyArray<ReadLayer> => {
   const { agents: agent, servers: mcp, tools } = program
   const document = defined({ mcp, tools, agent })
   if (Object.keys(document).length === 0) return []
@@ -216,14 +216,14 @@ const programLayer = (program: Program, { cwd }: Surroundings): ReadonlyArray<Re
   return [{ layer, realPath: "", content: LayerContent.ofTree(layer, Tree.fromPlain(document, layer)) }]
 }
 
-const organisationLayer = (surroundings: Surroundings, kept: Option.Option<string>): ReadonlyArray<Read> =>
+const organisationLayer = (surroundings: Surroundings, kept: Option.Option<string>): ReadonlyArray<ReadLayer> =>
   Option.match(Option.all([Organisation.addressOf(surroundings), kept]), {
     onNone: () => [],
     onSome: ([url, document]) => [{ ...Organisation.layerOf(surroundings, url, document), realPath: "" }]
   })
 
 /** @param directory that relative paths are resolved against, as the layer has no file: where its servers run. */
-const inlineLayer = ({ env }: Surroundings, directory: string): ReadonlyArray<Read> => {
+const inlineLayer = ({ env }: Surroundings, directory: string): ReadonlyArray<ReadLayer> => {
   const name = Environment.variables.configContent
   const given = Environment.read(env, "configContent") ?? ""
   if (given.trim() === "") return []
@@ -245,11 +245,11 @@ const order: ReadonlyArray<ConfigLayer.LayerKind> = [
 ]
 
 /** Sorts by kind of layer. Layers of one kind keep their order. */
-const inOrder = (reads: ReadonlyArray<Read>): ReadonlyArray<Read> =>
+const inOrder = (reads: ReadonlyArray<ReadLayer>): ReadonlyArray<ReadLayer> =>
   order.flatMap((kind) => reads.filter(({ layer }) => layer.kind === kind))
 
 const judge = (
-  { layer, realPath }: Read,
+  { layer, realPath }: ReadLayer,
   content: LayerContent.LayerContent,
   directories: Directories,
   trust: TrustStore.Trust

@@ -12,7 +12,7 @@ import * as ServerConfig from "../../domain/server/ServerConfig.js"
 import { check } from "../../domain/server/ServerConfig/decode.js"
 import { isSwitch } from "../../domain/server/ServerConfig/Input.js"
 import { limitIssues } from "../document/limitIssues.js"
-import type { Combined, Server } from "./combineLayers.js"
+import type { Combined, CombinedServer } from "./combineLayers.js"
 import { resolvePaths, type Paths } from "./resolvePaths.js"
 import * as LayerEntry from "../document/LayerEntry.js"
 import { type Allowance, allowance, type Interpolated, interpolate, type Values } from "./interpolate.js"
@@ -118,7 +118,7 @@ const filled = (tree: Tree.Tree, valuesOf: ValuesOf, document: Allowance): Fille
 }
 
 const resolveServer = (
-  { entry, name }: Server,
+  { entry, name }: CombinedServer,
   valuesOf: ValuesOf,
   paths: Paths,
   document: Allowance

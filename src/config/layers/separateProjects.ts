@@ -10,7 +10,7 @@ import { type ConfigLayer, needsTrust } from "./ConfigLayer.js"
 import * as Tree from "../document/Tree.js"
 
 /** The entry of one layer. */
-export interface Part {
+export interface LayeredEntry {
   readonly layer: ConfigLayer
   readonly entry: LayerEntry.LayerEntry
 }
@@ -32,11 +32,11 @@ const identity: ReadonlySet<string> = new Set([
 ])
 
 /** @param parts from the lowest layer to the highest. */
-export const separateProjects = (name: string, parts: ReadonlyArray<Part>): Separated => {
+export const separateProjects = (name: string, parts: ReadonlyArray<LayeredEntry>): Separated => {
   const entries = parts.map(({ entry }) => entry)
   const owner = ownerOf(parts)
   if (owner === undefined) return { entries, diagnostics: [] }
-  const isOfOwner = ({ layer }: Part) => needsTrust(layer) && layer.runsIn === owner.layer.runsIn
+  const isOfOwner = ({ layer }: LayeredEntry) => needsTrust(layer) && layer.runsIn === owner.layer.runsIn
   const set = new Set(parts.filter(isOfOwner).flatMap(({ entry }) => [...fieldsOf(entry).keys()]))
   const withheld = withheldFrom(set)
   const diagnostics: Array<Diagnostic> = []
@@ -60,9 +60,10 @@ export const separateProjects = (name: string, parts: ReadonlyArray<Part>): Sepa
 const replaced: ReadonlySet<string> = new Set(["type", "command", "args", "url"])
 
 /** The highest project entry that defines the server, or at least its inputs. */
-const ownerOf = (parts: ReadonlyArray<Part>): Part | undefined => {
+const ownerOf = (parts: ReadonlyArray<LayeredEntry>): LayeredEntry | undefined => {
   const project = parts.filter(({ layer }) => needsTrust(layer))
-  const has = (keys: Iterable<string>) => (part: Part) => Array.from(keys).some((key) => fieldsOf(part.entry).has(key))
+  const has = (keys: Iterable<string>) => (part: LayeredEntry) =>
+    Array.from(keys).some((key) => fieldsOf(part.entry).has(key))
   return project.findLast(has(["command", "url", "type"])) ?? project.findLast(has(identity))
 }
 
@@ -73,12 +74,12 @@ const withheldFrom = (set: ReadonlySet<string>): ReadonlySet<string> => {
   return new Set(set.has("oauth") ? [...keys, "oauth"] : keys)
 }
 
-const otherDirectory = (name: string, keys: string, owner: Part) => ({
+const otherDirectory = (name: string, keys: string, owner: LayeredEntry) => ({
   code: "other_directory",
   message: `${keys} of "${name}" are left out: ${owner.layer.name} declares it, for another directory; set them there`
 })
 
-const ownValues = (name: string, keys: string, set: ReadonlySet<string>, owner: Part) => {
+const ownValues = (name: string, keys: string, set: ReadonlySet<string>, owner: LayeredEntry) => {
   const what = ["url", "command", "args", "oauth"].find((key) => set.has(key))
   const message = `${keys} of your "${name}" are not used: ${owner.layer.name} sets its "${what}", and would receive them; to allow that, set them in a --config file`
   return { code: "own_values_withheld", message }

@@ -13,7 +13,7 @@ import { canonicalJson } from "../../system/canonicalJson.js"
 import * as KeyFile from "../../system/files/keyFile.js"
 import * as StateDirectory from "../../system/files/stateDirectory.js"
 import { replace } from "../../system/files/wholeFile.js"
-import { entryParts, type Part, settingParts } from "./approvedParts.js"
+import { entryParts, type ApprovedPart, settingParts } from "./approvedParts.js"
 import type { LayerContent } from "../document/LayerContent.js"
 import type { Directories } from "./directories.js"
 import * as ConfigFile from "../document/configFile.js"
@@ -72,7 +72,7 @@ export interface Trust {
 export interface Before {
   readonly labels: ReadonlySet<string>
   /** Whether a part is exactly the same as at the last approval. */
-  readonly isSame: (part: Part) => boolean
+  readonly isSame: (part: ApprovedPart) => boolean
 }
 
 /** Reads the text of `trust.json`. */
@@ -130,7 +130,7 @@ const serverHash = (
 
 const directoryHash = (key: string, path: string): string => hash(key, ["directory", path])
 
-const partHash = (key: string, file: string, name: string | undefined, { label, value }: Part): string =>
+const partHash = (key: string, file: string, name: string | undefined, { label, value }: ApprovedPart): string =>
   hash(key, ["part", file, name ?? null, label, value])
 
 const approved = (
@@ -138,7 +138,7 @@ const approved = (
   file: string,
   name: string | undefined,
   whole: string,
-  parts: ReadonlyArray<Part>
+  parts: ReadonlyArray<ApprovedPart>
 ): typeof Approved.Type => ({
   hash: whole,
   parts: Object.fromEntries(parts.map((part) => [part.label, partHash(key, file, name, part)]))
@@ -204,7 +204,7 @@ export const partsIn = (
   { servers }: LayerContent,
   name: string,
   directory?: string
-): ReadonlyArray<Part> => {
+): ReadonlyArray<ApprovedPart> => {
   const entry = servers.get(name)
   return entry === undefined ? [] : entryParts(file, entry.tree, directory)
 }

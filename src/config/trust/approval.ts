@@ -7,14 +7,14 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import { EditRefused } from "../../domain/Errors.js"
 import type { Issue } from "../../domain/Issue.js"
-import { entryParts, maxParts, type Part, settingParts } from "./approvedParts.js"
+import { entryParts, maxParts, type ApprovedPart, settingParts } from "./approvedParts.js"
 import { type LayerContent, invalidName } from "../document/LayerContent.js"
 import { directoriesOf } from "./directories.js"
 import { declarations } from "../edit/editConfig.js"
 import * as ConfigFile from "../document/configFile.js"
 import type { Surroundings } from "../ConfigHost.js"
 import * as ConfigLayer from "../layers/ConfigLayer.js"
-import { load, type Read } from "../layers/loadLayers.js"
+import { load, type ReadLayer } from "../layers/loadLayers.js"
 import { candidates, projectDirectories } from "../layers/locations.js"
 import * as TrustStore from "./TrustStore.js"
 
@@ -164,7 +164,7 @@ interface NamedGrant extends TrustStore.Grant {
 
 /** @param only restricts the grants to this server of each file. Defaults to the whole file. */
 const grantsOf = (
-  reads: ReadonlyArray<Read>,
+  reads: ReadonlyArray<ReadLayer>,
   surroundings: Surroundings,
   only?: string
 ): Effect.Effect<ReadonlyArray<NamedGrant>> =>
@@ -234,7 +234,7 @@ const reviewedFile = (
 const neverApproved: TrustStore.Before = { labels: new Set(), isSame: () => false }
 
 const reviewedParts = (
-  parts: ReadonlyArray<Part>,
+  parts: ReadonlyArray<ApprovedPart>,
   before: TrustStore.Before | undefined
 ): ReadonlyArray<ReviewedPart> => {
   if (before === undefined) return parts.map(({ label, text }) => ({ label, text }))

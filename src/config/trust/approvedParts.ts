@@ -11,7 +11,7 @@ import { addressText, variableText, withoutLiterals } from "./reviewText.js"
 import * as Tree from "../document/Tree.js"
 import { projectDirectoryOf } from "../layers/Workspace.js"
 
-export interface Part {
+export interface ApprovedPart {
   /** The name of the part: `command`, `url`, `env NAME`, or a key. */
   readonly label: string
   /** The text for people: command lines in full, literal secrets of variables, headers and URLs hidden. */
@@ -27,28 +27,28 @@ export const maxParts = 500
  * @param file the real path of the file that declares it, or will.
  * @param directory where the entry runs, if it sets a `cwd`. Defaults to what that says.
  */
-export const entryParts = (file: string, tree: Tree.Tree, directory?: string): ReadonlyArray<Part> =>
+export const entryParts = (file: string, tree: Tree.Tree, directory?: string): ReadonlyArray<ApprovedPart> =>
   Tree.isBranch(tree)
     ? [...runParts(file, tree, directory), ...otherParts(tree)]
     : [part("entry", JSON.stringify(Tree.toPlain(tree)) ?? "", Tree.toPlain(tree))]
 
-export const settingParts = ({ settings }: LayerContent): ReadonlyArray<Part> =>
+export const settingParts = ({ settings }: LayerContent): ReadonlyArray<ApprovedPart> =>
   Array.from(settings.fields.size === 0 ? [] : Tree.leaves(settings), ([path, leaf]) =>
     part(path.join("."), openText(String(showSetting(path, leaf)), leaf), Tree.toPlain(leaf))
   )
 
-const part = (label: string, text: string, value: unknown): Part => ({
+const part = (label: string, text: string, value: unknown): ApprovedPart => ({
   label: escapeHidden(label),
   text: escapeHidden(text),
   value
 })
 
 /** The command line, and the directory that it would run in. */
-const runParts = (file: string, { fields }: Tree.Branch, directory?: string): ReadonlyArray<Part> => {
+const runParts = (file: string, { fields }: Tree.Branch, directory?: string): ReadonlyArray<ApprovedPart> => {
   const command = fields.get("command")
   const args = fields.get("args")
   const cwd = fields.get("cwd")
-  const parts: Array<Part> = []
+  const parts: Array<ApprovedPart> = []
   if (command !== undefined || args !== undefined) {
     const words = [command, args].flatMap(wordsOf)
     parts.push(part(command === undefined ? "args" : "command", words.map(quoted).join(" "), words))
@@ -81,9 +81,9 @@ const quoted = (word: string): string => {
 const directoryText = (file: string, text: string, directory?: string): string =>
   hasPlaceholder(text) || text.startsWith("~") ? text : (directory ?? resolve(dirname(file), text))
 
-const otherParts = (tree: Tree.Branch): ReadonlyArray<Part> => {
+const otherParts = (tree: Tree.Branch): ReadonlyArray<ApprovedPart> => {
   const show = redactReviewedEntry(tree)
-  return Array.from(tree.fields).flatMap(([key, value]): ReadonlyArray<Part> => {
+  return Array.from(tree.fields).flatMap(([key, value]): ReadonlyArray<ApprovedPart> => {
     if (key === "command" || key === "args" || key === "cwd") return []
     return Array.from(Tree.leaves(value, [key]), ([path, leaf]) => {
       const raw = wordOf(leaf)

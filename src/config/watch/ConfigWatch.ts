@@ -10,7 +10,7 @@ import type { ConfigUpdate, Desired } from "../../domain/server/Desired.js"
 import type { InvalidConfig } from "../../domain/Errors.js"
 import * as DirectoryWatch from "./DirectoryWatch.js"
 import type { Surroundings } from "../ConfigHost.js"
-import { invalidConfig, load, type Program, requireValid, type Snapshot } from "../layers/loadLayers.js"
+import { invalidConfig, load, type ProgramConfig, requireValid, type Snapshot } from "../layers/loadLayers.js"
 import * as Organisation from "../layers/Organisation.js"
 import * as History from "./snapshotHistory.js"
 
@@ -47,7 +47,7 @@ export interface ConfigWatch {
 
 export interface Options {
   readonly surroundings: Surroundings
-  readonly program: Program
+  readonly program: ProgramConfig
   readonly watch: boolean
   /** Defaults to `fs.watch`. */
   readonly watchDirectory?: Parameters<typeof DirectoryWatch.make>[1]

@@ -6,8 +6,15 @@ import type { IncomingHttpHeaders } from "node:http"
 import { errorCodes } from "../../domain/catalog/Protocol.js"
 import { ConnectionClosed, type ConnectionError } from "../../domain/Errors.js"
 import type { HttpClient } from "./HttpClient.js"
-import { exchange, type Handler, type Position, type Reading, type Refused, type Request } from "./HttpExchange.js"
-import type { Context } from "./httpFailure.js"
+import {
+  exchange,
+  type Handler,
+  type Position,
+  type ExchangeContext,
+  type FailedResponse,
+  type ExchangeRequest
+} from "./HttpExchange.js"
+import type { HttpContext } from "./httpFailure.js"
 import { isRequest, type Message, parseMessages, type WireEvents, WireFailure } from "../wire/Wire.js"
 
 /** Milliseconds. A stream that the server keeps open after the response is closed after this time. */
@@ -20,12 +27,12 @@ const maxResumes = 5
 const resumeAfter = 1000
 
 export interface Delivery {
-  readonly context: Reading
+  readonly context: ExchangeContext
   readonly client: HttpClient
   readonly message: Message
-  readonly request: Request
+  readonly request: ExchangeRequest
   /** The request for all events after this one. */
-  readonly resume: (lastEventId: string) => Request
+  readonly resume: (lastEventId: string) => ExchangeRequest
   readonly onSent?: (() => void) | undefined
   readonly onAccepted: (headers: IncomingHttpHeaders) => void
   readonly onMessage: WireEvents["message"]
@@ -116,11 +123,11 @@ const longestWait = 60_000
 
 const isHeaderValue = (text: string): boolean => /^[\t\x20-\x7e]*$/.test(text)
 
-const endedEarly = ({ server }: Context): ConnectionError =>
+const endedEarly = ({ server }: HttpContext): ConnectionError =>
   new ConnectionClosed({ server, detail: "its answer ended before it was complete" })
 
 /** The error response in the body of a refusal. A server may refuse a request by status and give the reason as JSON-RPC. */
-const answerIn = (message: Message, { body, failure, status }: Refused): Message | undefined => {
+const answerIn = (message: Message, { body, failure, status }: FailedResponse): Message | undefined => {
   if (status >= 500 || failure.reason._tag !== "HttpFailed" || !isRequest(message)) return undefined
   const answer = parseMessages(body).find(({ error, id }) => id === message.id && error !== undefined)
   const { code } = (answer?.error ?? {}) as { readonly code?: unknown }

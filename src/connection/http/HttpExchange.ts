@@ -8,7 +8,7 @@ import * as CredentialFailure from "./credentialFailure.js"
 import * as EventReader from "./EventReader.js"
 import { maxEventLines } from "./EventReader.js"
 import { type HttpClient, type HttpRequest, maxUnreadBytes } from "./HttpClient.js"
-import { type Context, codeOf, networkError, refusalError } from "./httpFailure.js"
+import { type HttpContext, codeOf, networkError, refusalError } from "./httpFailure.js"
 import type { Flow, Intake } from "../wire/Intake.js"
 import * as LineReader from "../wire/LineReader.js"
 import * as MessageReader from "../wire/MessageReader.js"
@@ -16,7 +16,7 @@ import * as StrayLimit from "../wire/StrayLimit.js"
 import { maxMessageBytes, maxMessageValues, type Stage, type WireEvents, WireFailure } from "../wire/Wire.js"
 
 /** The state that all exchanges of one server share. */
-export interface Reading extends Context {
+export interface ExchangeContext extends HttpContext {
   readonly intake: Intake
   /** Counts a line of this many bytes that belongs to no message. Each kilobyte counts as another line. */
   readonly stray: (bytes: number) => void
@@ -31,10 +31,10 @@ export interface Reading extends Context {
  * @param tooMuch closes the connection of a server that sends too much besides messages.
  */
 export const readingOf = (
-  context: Context & { readonly events: Pick<WireEvents, "awaits" | "dropped"> },
+  context: HttpContext & { readonly events: Pick<WireEvents, "awaits" | "dropped"> },
   intake: Intake,
   tooMuch: (reason: ConnectionError) => void
-): Reading => {
+): ExchangeContext => {
   const strays = StrayLimit.make()
   const { server } = context
   const { awaits, dropped } = context.events
@@ -60,13 +60,13 @@ export interface Position {
   readonly retry?: number | undefined
 }
 
-export interface Request extends HttpRequest {
+export interface ExchangeRequest extends HttpRequest {
   /** Whether the request belongs to a session. */
   readonly inSession: boolean
   readonly expects: "answer" | "stream" | "nothing"
 }
 
-export interface Refused {
+export interface FailedResponse {
   readonly status: number
   /** The beginning of the body. */
   readonly body: string
@@ -83,7 +83,7 @@ export interface Handler {
   /** The response is complete. */
   readonly end: (position: Position) => void
   /** The server refused the request. */
-  readonly refused: (refused: Refused) => void
+  readonly refused: (refused: FailedResponse) => void
   /** The response broke off, or there was none. */
   readonly broken: (failure: WireFailure, position: Position) => void
 }
@@ -101,7 +101,12 @@ interface Reader {
 }
 
 /** Sends a request. The returned function ends the exchange; the handler is not called any more. */
-export const exchange = (context: Reading, client: HttpClient, request: Request, handler: Handler): (() => void) => {
+export const exchange = (
+  context: ExchangeContext,
+  client: HttpClient,
+  request: ExchangeRequest,
+  handler: Handler
+): (() => void) => {
   const { intake, server, stray } = context
   let reader: Reader | undefined
   let release = () => {}

@@ -5,7 +5,14 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { ConnectionError } from "../../domain/Errors.js"
 import type { HttpClient } from "./HttpClient.js"
-import { exchange, type Handler, type Position, type Reading, type Refused, type Request } from "./HttpExchange.js"
+import {
+  exchange,
+  type Handler,
+  type Position,
+  type ExchangeContext,
+  type FailedResponse,
+  type ExchangeRequest
+} from "./HttpExchange.js"
 import type { WireEvents } from "../wire/Wire.js"
 
 /** The statuses of a server that does not offer this stream. */
@@ -18,15 +25,15 @@ const firstDelay = Duration.seconds(1)
 const longestDelay = Duration.minutes(1)
 
 interface Outcome {
-  readonly refused?: Refused | undefined
+  readonly refused?: FailedResponse | undefined
   readonly position: Position
 }
 
 /** Opens the stream and reopens it with growing delays. Returns if the server does not offer it or has lost the session. */
 export const keepOpen = (options: {
-  readonly context: Reading
+  readonly context: ExchangeContext
   readonly client: HttpClient
-  readonly request: (lastEventId: string | undefined) => Request
+  readonly request: (lastEventId: string | undefined) => ExchangeRequest
   readonly events: Pick<WireEvents, "message" | "push">
   /** Called if a server that had accepted the stream before reports the end of the session. */
   readonly lost: (reason: ConnectionError) => void

@@ -8,8 +8,8 @@ import { ConnectionClosed, type ConnectionError } from "../../domain/Errors.js"
 import { withinBudget } from "../../system/budget.js"
 import { type HttpClient, tracked } from "./HttpClient.js"
 import { deliver } from "./HttpDelivery.js"
-import { exchange, readingOf, type Request } from "./HttpExchange.js"
-import type { Context } from "./httpFailure.js"
+import { exchange, readingOf, type ExchangeRequest } from "./HttpExchange.js"
+import type { HttpContext } from "./httpFailure.js"
 import { lowerCase, modernHeaders } from "./httpHeaders.js"
 import * as HttpPush from "./HttpPush.js"
 import * as Intake from "../wire/Intake.js"
@@ -23,7 +23,7 @@ import {
   WireFailure
 } from "../wire/Wire.js"
 
-export interface Options extends Context {
+export interface Options extends HttpContext {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly userAgent: string
@@ -98,7 +98,11 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       events.closed(endReason)
     }
 
-    const post = (message: Message, body: string, extra: Readonly<Record<string, string>> | undefined): Request => ({
+    const post = (
+      message: Message,
+      body: string,
+      extra: Readonly<Record<string, string>> | undefined
+    ): ExchangeRequest => ({
       method: "POST",
       url,
       body,
@@ -107,7 +111,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
       headers: { ...headers, ...extra, ...modernHeaders(message), ...jsonIn, ...anyOut }
     })
 
-    const get = (lastEventId: string | undefined): Request => ({
+    const get = (lastEventId: string | undefined): ExchangeRequest => ({
       method: "GET",
       url,
       inSession: sessionId !== undefined,
@@ -153,7 +157,7 @@ export const open = (options: Options): Effect.Effect<Wire, never, Scope.Scope> 
 
     const deleteSession = Effect.async<void>((resume) => {
       const done = () => resume(Effect.void)
-      const request: Request = { method: "DELETE", url, headers, inSession: true, expects: "nothing" }
+      const request: ExchangeRequest = { method: "DELETE", url, headers, inSession: true, expects: "nothing" }
       // The intake of the session is already closed.
       const farewell = { ...reading, intake: Intake.open() }
       return Effect.sync(exchange(farewell, client, request, { message: done, end: done, refused: done, broken: done }))

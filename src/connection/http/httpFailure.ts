@@ -12,7 +12,7 @@ import {
 } from "../../domain/Errors.js"
 import { defined } from "../../domain/internal/defined.js"
 
-export interface Refusal {
+export interface RefusedResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   /** The beginning of the body. */
@@ -23,7 +23,7 @@ export interface Refusal {
   readonly inSession: boolean
 }
 
-export interface Context {
+export interface HttpContext {
   readonly server: string
   readonly scrub: (text: string) => string
   /** Scrubs the beginning of a text whose rest is unknown. */
@@ -33,7 +33,7 @@ export interface Context {
 }
 
 /** Converts a status to an error. This is the only place that decides it; the error decides how the supervisor reacts. */
-export const refusalError = (context: Context, refusal: Refusal): ConnectionError => {
+export const refusalError = (context: HttpContext, refusal: RefusedResponse): ConnectionError => {
   const { server } = context
   const { headers, inSession, status } = refusal
   const challenge = parseChallenge(String(headers["www-authenticate"] ?? ""))
@@ -53,7 +53,7 @@ export const refusalError = (context: Context, refusal: Refusal): ConnectionErro
 }
 
 const authRequired = (
-  { login, scrub, server }: Context,
+  { login, scrub, server }: HttpContext,
   reason: string,
   { description, scope }: Challenge
 ): AuthRequired =>
@@ -66,8 +66,8 @@ const authRequired = (
 
 /** The text in a body, if it is meant for people. */
 const detailOf = (
-  { scrub, scrubBeginning }: Context,
-  { body, headers, isCut, status }: Refusal
+  { scrub, scrubBeginning }: HttpContext,
+  { body, headers, isCut, status }: RefusedResponse
 ): string | undefined => {
   if (headers.location !== undefined && status >= 300 && status < 400) {
     return `it points to ${scrub(withoutQuery(headers.location))}`
@@ -114,7 +114,7 @@ const parameter = (header: string, name: string): string | undefined => {
   return quoted ?? plain
 }
 
-export const networkError = ({ scrub, server }: Context, error: unknown): ConnectionError => {
+export const networkError = ({ scrub, server }: HttpContext, error: unknown): ConnectionError => {
   const code = codeOf(error)
   const isJunk = error instanceof Error && error.name === "HTTPParserError"
   if (isJunk || code.startsWith("HPE_") || code === "Z_DATA_ERROR" || code === "Z_BUF_ERROR") {

@@ -20,7 +20,7 @@ import * as ProcessIdentity from "../../system/processIdentity.js"
 import * as StateFile from "../../system/files/stateFile.js"
 import * as TaggedProcesses from "./taggedProcesses.js"
 
-const Entry = Schema.Struct({
+const LedgerEntry = Schema.Struct({
   version: Schema.Literal(StateFile.version),
   owner: ProcessIdentity.Identity,
   // Only a random tag may decide about a process.
@@ -29,7 +29,7 @@ const Entry = Schema.Struct({
   groups: Schema.optionalWith(Schema.Array(Schema.Int.pipe(Schema.greaterThan(1))), { exact: true })
 })
 
-type Entry = typeof Entry.Type
+type LedgerEntry = typeof LedgerEntry.Type
 
 /** The time to write or remove the file of this run. */
 const ownBudget = "1 second"
@@ -63,7 +63,7 @@ const make = (directory: string): Service => ({
       const groups = new Set<number>()
       const changed = yield* Queue.sliding<void>(1)
       const owner = yield* ProcessIdentity.self
-      const entry = (): Entry => ({ version: StateFile.version, owner, runs: [runTag], groups: [...groups] })
+      const entry = (): LedgerEntry => ({ version: StateFile.version, owner, runs: [runTag], groups: [...groups] })
       yield* Effect.acquireRelease(writeEntry(path, entry()), () =>
         Effect.suspend(() => (groups.size > 0 ? Effect.void : withinBudget(ownBudget)(StateFile.remove(path))))
       )
@@ -87,7 +87,7 @@ const make = (directory: string): Service => ({
 })
 
 /** Writes the file. A failure is only logged: without a ledger, only the cleanup after a crash is missing. */
-const writeEntry = (path: string, entry: Entry): Effect.Effect<void> =>
+const writeEntry = (path: string, entry: LedgerEntry): Effect.Effect<void> =>
   StateFile.write(path, JSON.stringify(entry)).pipe(
     withinBudget(ownBudget),
     Effect.flatMap(Option.match({ onNone: () => Effect.fail("ETIMEDOUT"), onSome: Effect.succeed })),
@@ -108,7 +108,7 @@ const sweep = (directory: string): Effect.Effect<void> =>
 
 interface OrphanedEntry {
   readonly path: string
-  readonly entry: Entry
+  readonly entry: LedgerEntry
 }
 
 /** Returns the entry of a dead owner that may have left processes. Removes obsolete files. */
@@ -133,7 +133,7 @@ const findOrphan = (path: string, self: ProcessIdentity.Identity): Effect.Effect
       : Option.some({ path, entry: file.content })
   })
 
-const isEntry = Schema.is(Entry)
+const isEntry = Schema.is(LedgerEntry)
 
 const isAbandoned = (path: string): Effect.Effect<boolean> =>
   Effect.zipWith(

@@ -5,7 +5,7 @@
 import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { type CannotLook, listYounger, type Row, type Runs } from "./processRows.js"
+import { type CannotLook, listYounger, type Row, type RunTags } from "./processRows.js"
 import type { Tag } from "../stdio/StdioCommand.js"
 import * as TaggedProcesses from "./taggedProcesses.js"
 
@@ -24,12 +24,12 @@ const restFactor = 4
 
 export const make = (
   /** Replaceable for tests. */
-  list: (runs: Runs) => Effect.Effect<ReadonlyArray<Row>, CannotLook> = listYounger
+  list: (runs: RunTags) => Effect.Effect<ReadonlyArray<Row>, CannotLook> = listYounger
 ): StrayProcesses => {
   let next: { readonly rows: Deferred.Deferred<ReadonlyArray<Row>, CannotLook>; readonly runs: Set<string> } | undefined
   let notBefore = Number.NEGATIVE_INFINITY
 
-  const listNow = (runs: Runs) =>
+  const listNow = (runs: RunTags) =>
     Effect.gen(function* () {
       const begun = yield* Clock.currentTimeMillis
       const rest = Effect.map(Clock.currentTimeMillis, (ended) => {

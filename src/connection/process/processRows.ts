@@ -22,7 +22,7 @@ export interface Row {
 }
 
 /** The tags to search for. */
-export type Runs = Pick<ReadonlySet<string>, "has">
+export type RunTags = Pick<ReadonlySet<string>, "has">
 
 /** The processes cannot be listed. */
 export class CannotLook extends Data.TaggedError("CannotLook")<{
@@ -31,14 +31,14 @@ export class CannotLook extends Data.TaggedError("CannotLook")<{
 }> {}
 
 /** Lists all processes, with their marks for these runs. */
-export const list = (runs: Runs): Effect.Effect<ReadonlyArray<Row>, CannotLook> =>
+export const list = (runs: RunTags): Effect.Effect<ReadonlyArray<Row>, CannotLook> =>
   process.platform === "darwin" ? listWithPs(runs) : Effect.try({ try: () => listProc(runs, false), catch: cannotLook })
 
 /**
  * Lists all processes, but reads only the environments of those younger than this process: everything it started is younger.
  * Takes half the time of {@link list}.
  */
-export const listYounger = (runs: Runs): Effect.Effect<ReadonlyArray<Row>, CannotLook> =>
+export const listYounger = (runs: RunTags): Effect.Effect<ReadonlyArray<Row>, CannotLook> =>
   process.platform === "darwin" ? listWithPs(runs) : Effect.try({ try: () => listProc(runs, true), catch: cannotLook })
 
 /** The entries of a process's environment. Throws if it cannot be read for lack of resources. */
@@ -65,7 +65,7 @@ const readOf = (path: string): string | undefined => {
 }
 
 /** Synchronous, so that the result is still true when it is used. */
-const listProc = (runs: Runs, onlyYounger: boolean): ReadonlyArray<Row> => {
+const listProc = (runs: RunTags, onlyYounger: boolean): ReadonlyArray<Row> => {
   if (!procIsOurs()) throw new CannotLook({ isPassing: false })
   const since = onlyYounger ? Number(statOf("self")?.startedAt ?? 0) : 0
   return readdirSync("/proc").flatMap((name) => {
@@ -83,7 +83,7 @@ const statOf = (name: string) => {
   return text === undefined ? undefined : parseStat(text)
 }
 
-const marksIn = (runs: Runs, entries: ReadonlyArray<string>): Omit<Row, "pid" | "group"> => {
+const marksIn = (runs: RunTags, entries: ReadonlyArray<string>): Omit<Row, "pid" | "group"> => {
   const valuesOf = (name: string) =>
     entries.flatMap((entry) => (entry.startsWith(`${name}=`) ? [entry.slice(name.length + 1)] : []))
   const run = valuesOf(variables.run).find((each) => runs.has(each))
@@ -95,7 +95,7 @@ const marksIn = (runs: Runs, entries: ReadonlyArray<string>): Omit<Row, "pid" | 
   }
 }
 
-const listWithPs = (runs: Runs) =>
+const listWithPs = (runs: RunTags) =>
   Effect.zipWith(
     ask("/bin/ps", "-axww", "-o", "pid=", "-o", "pgid=", "-o", "command="),
     ask("/bin/ps", "-axEww", "-o", "pid=", "-o", "pgid=", "-o", "command="),
@@ -111,7 +111,7 @@ const permanentCodes: ReadonlySet<string> = new Set(["ENOENT", "EACCES", "EPERM"
  * Combines two listings of the same processes, of which the second has the environment after the command line. A tag on the
  * command line does not count.
  */
-export const parsePs = (runs: Runs, plain: string, withEnvironment: string): ReadonlyArray<Row> => {
+export const parsePs = (runs: RunTags, plain: string, withEnvironment: string): ReadonlyArray<Row> => {
   const commands = new Map(psLines(plain).map(({ command, pid }) => [pid, command]))
   return psLines(withEnvironment).map(({ command, group, pid }) => {
     const plainCommand = commands.get(pid)

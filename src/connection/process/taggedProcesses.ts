@@ -11,7 +11,7 @@ import { type CannotLook, environOf, list, type Row } from "./processRows.js"
 import type { Tag } from "../stdio/StdioCommand.js"
 
 /** The tag of each run, with the process groups that its supervisor started. */
-export type Runs = ReadonlyMap<string, ReadonlySet<number>>
+export type RunGroups = ReadonlyMap<string, ReadonlySet<number>>
 
 /** The processes to signal: whole groups, and single processes. */
 export interface Targets {
@@ -32,7 +32,7 @@ const looks = Schedule.union(Schedule.exponential("20 millis"), Schedule.spaced(
  * Ends all processes of the runs: SIGTERM, then SIGKILL. Returns the tag of each process that was found. Fails if the
  * environments cannot be read, or if processes are still running.
  */
-export const end = (runs: Runs): Effect.Effect<ReadonlyArray<string>, CannotLook | "some cannot be ended"> =>
+export const end = (runs: RunGroups): Effect.Effect<ReadonlyArray<string>, CannotLook | "some cannot be ended"> =>
   Effect.gen(function* () {
     const taggedRows = yield* list(runs)
     const first = targets(taggedRows, process.pid, runs)
@@ -54,15 +54,16 @@ type Tagged = Row & { readonly run: string }
  * The supervisors that must not be ended. A process with a guard is a supervisor. One that was started from within a server is
  * spared, unless it is the server itself: then it is in the group that was started for it. The guard script has the same rule.
  */
-const sparedIn = (rows: ReadonlyArray<Row>, runs: Runs): ReadonlySet<number> => {
+const sparedIn = (rows: ReadonlyArray<Row>, runs: RunGroups): ReadonlySet<number> => {
   const supervisors = new Set(rows.flatMap(({ guards }) => guards ?? []))
   return new Set(rows.filter((row) => supervisors.has(row.pid) && !isOfServer(row, runs)).map(({ pid }) => pid))
 }
 
-const isOfServer = ({ group, run }: Row, runs: Runs): boolean => run !== undefined && runs.get(run)?.has(group) === true
+const isOfServer = ({ group, run }: Row, runs: RunGroups): boolean =>
+  run !== undefined && runs.get(run)?.has(group) === true
 
 /** The processes that carry a tag, without this process and those that are spared. */
-const taggedOf = (rows: ReadonlyArray<Row>, self: number, runs: Runs): ReadonlyArray<Tagged> => {
+const taggedOf = (rows: ReadonlyArray<Row>, self: number, runs: RunGroups): ReadonlyArray<Tagged> => {
   const spared = sparedIn(rows, runs)
   return rows.filter((row): row is Tagged => {
     const { pid, run } = row
@@ -75,7 +76,7 @@ const taggedOf = (rows: ReadonlyArray<Row>, self: number, runs: Runs): ReadonlyA
  * tag: then all of it descends from there. This process, its group, and the group of a spared supervisor are never among the
  * targets.
  */
-export const targets = (rows: ReadonlyArray<Row>, self: number, runs: Runs): Targets => {
+export const targets = (rows: ReadonlyArray<Row>, self: number, runs: RunGroups): Targets => {
   const spared = sparedIn(rows, runs)
   const sparedGroups = new Set(rows.filter(({ pid }) => pid === self || spared.has(pid)).map(({ group }) => group))
   const isOwnKnown = rows.some(({ pid }) => pid === self)
@@ -120,7 +121,7 @@ const signal = ({ groups, singles }: Targets, name: "SIGTERM" | "SIGKILL"): void
   }
 }
 
-const areGone = (runs: Runs, { groups }: Targets, budget: Duration.DurationInput) =>
+const areGone = (runs: RunGroups, { groups }: Targets, budget: Duration.DurationInput) =>
   Effect.map(
     list(runs),
     (rows) => isEmpty(targets(rows, process.pid, runs)) && !groups.some((group) => ProcessGroups.isRunning(group))

@@ -12,39 +12,39 @@ import * as Protocol from "../../domain/catalog/Protocol.js"
 import { callResult } from "../session/results.js"
 import type { CallTable } from "../session/CallTable.js"
 import type { CallOptions, RequestError, Session } from "../Session.js"
-import { type Link, limitsOf, perform, request, toRequestError } from "./sdkRequests.js"
+import { type SdkChannel, limitsOf, perform, request, toRequestError } from "./sdkRequests.js"
 import { wholeResult } from "./sdkTransport.js"
 
 /** The methods of a session that differ between the eras. */
 type Calling = Pick<Session, "callTool" | "listTools" | "setLogLevel">
 
-type Report = (progress: Protocol.Progress) => void
+type ReportProgress = (progress: Protocol.Progress) => void
 
-type Call = (
+type SendCall = (
   name: string,
   args: Readonly<Record<string, unknown>>,
   options: CallOptions | undefined,
-  report: Report
+  report: ReportProgress
 ) => Effect.Effect<Protocol.CallToolResult, RequestError>
 
-export const legacy = (link: Link, calls: CallTable, listTools: Session["listTools"]): Calling => {
-  const call: Call = (name, args, options, report) =>
+export const legacy = (channel: SdkChannel, calls: CallTable, listTools: Session["listTools"]): Calling => {
+  const call: SendCall = (name, args, options, report) =>
     Effect.async((resume) => {
       const cancel = calls.call({
         name,
         arguments: args,
         meta: options?.meta,
-        limits: limitsOf(link, options),
+        limits: limitsOf(channel, options),
         onProgress: report,
         settle: resume
       })
       return Effect.sync(cancel)
     })
   return {
-    callTool: withReports(link, call),
+    callTool: withReports(channel, call),
     listTools,
     setLogLevel: (level) =>
-      Effect.asVoid(request(link, limitsOf(link), (options) => link.client.setLoggingLevel(level, options)))
+      Effect.asVoid(request(channel, limitsOf(channel), (options) => channel.client.setLoggingLevel(level, options)))
   }
 }
 
@@ -52,7 +52,7 @@ export const legacy = (link: Link, calls: CallTable, listTools: Session["listToo
  * Tool calls of the modern era. A call repeats some arguments in headers, as the tool's definition requires, and holds the log
  * level.
  */
-export const modern = (link: Link, list: Session["listTools"]): Calling => {
+export const modern = (channel: SdkChannel, list: Session["listTools"]): Calling => {
   let logLevel: Protocol.LogLevel | undefined
   let definitions = new Map<string, Tool>()
 
@@ -62,26 +62,26 @@ export const modern = (link: Link, list: Session["listTools"]): Calling => {
     })
   const listTools = Effect.tap(list, remember)
 
-  const once: Call = (name, args, options, report) => {
+  const once: SendCall = (name, args, options, report) => {
     const meta = { ...options?.meta, ...(logLevel === undefined ? {} : { [LOG_LEVEL_META_KEY]: logLevel }) }
     const params = { name, arguments: args, ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }) }
     return perform(
-      link,
-      limitsOf(link, options),
+      channel,
+      limitsOf(channel, options),
       (sdkOptions) => {
         // Without a definition the SDK would fetch the list and repeat the call on its own.
         const toolDefinition = definitions.get(name) ?? { name, inputSchema: { type: "object" as const } }
-        return link.client.callTool(params, { ...sdkOptions, toolDefinition })
+        return channel.client.callTool(params, { ...sdkOptions, toolDefinition })
       },
       report
     ).pipe(
-      Effect.mapError(toRequestError(link)),
-      Effect.flatMap((result) => callResult(link.server, wholeResult(result)))
+      Effect.mapError(toRequestError(channel)),
+      Effect.flatMap((result) => callResult(channel.server, wholeResult(result)))
     )
   }
 
   /** Retries a call once after `HeaderMismatch`: the server's list has changed, and it has not executed the call. */
-  const call: Call = (...parameters) =>
+  const call: SendCall = (...parameters) =>
     Effect.catchIf(
       once(...parameters),
       (error) => error._tag === "ProtocolError" && error.code === Protocol.errorCodes.HeaderMismatch,
@@ -89,7 +89,7 @@ export const modern = (link: Link, list: Session["listTools"]): Calling => {
     )
 
   return {
-    callTool: withReports(link, call),
+    callTool: withReports(channel, call),
     listTools,
     setLogLevel: (level) =>
       Effect.sync(() => {
@@ -106,7 +106,7 @@ const maxReports = 256
  * are handled before the call returns, unless this takes longer than the idle limit.
  */
 const withReports =
-  (link: Link, call: Call): Session["callTool"] =>
+  (channel: SdkChannel, call: SendCall): Session["callTool"] =>
   (name, args = {}, options) => {
     const { onProgress } = options ?? {}
     if (onProgress === undefined) return call(name, args, options, () => {})
@@ -124,7 +124,7 @@ const withReports =
         Effect.exit(call(name, args, options, (progress) => void reports.unsafeOffer(progress)))
       )
       yield* reports.end
-      const { idle, total } = limitsOf(link, options)
+      const { idle, total } = limitsOf(channel, options)
       const patience = Math.max(0, Math.min(idle, total - Duration.toMillis(took)))
       if (Exit.isSuccess(exit)) yield* Effect.timeoutOption(Fiber.await(reader), patience)
       // A slower handler is interrupted at the end of the call.

@@ -36,14 +36,14 @@ import { type Issue, render } from "../../domain/Issue.js"
 import * as Protocol from "../../domain/catalog/Protocol.js"
 import type { AttemptPhase } from "../../domain/server/ServerStatus.js"
 import { invalidResult, protocolError, requestFailure } from "../session/results.js"
-import { type Context as HttpContext, networkError, refusalError } from "../http/httpFailure.js"
+import { type HttpContext, networkError, refusalError } from "../http/httpFailure.js"
 import type { RequestError } from "../Session.js"
 import { excerptOf, shown } from "../session/shown.js"
 import { malformedKey } from "./sdkTransport.js"
 import { spawnReason } from "../stdio/StdioCommand.js"
 import { WireFailure } from "../wire/Wire.js"
 
-export interface Context extends HttpContext {
+export interface ErrorContext extends HttpContext {
   /** The current phase of the attempt. Defaults to `handshake`. */
   readonly phase?: AttemptPhase | undefined
   /** The timeout of the attempt in milliseconds. */
@@ -55,7 +55,7 @@ export interface Context extends HttpContext {
 }
 
 /** The reason why an attempt to connect failed or a connection ended. */
-export const connectionError = (rawContext: Context, thrown: unknown): ConnectionError => {
+export const connectionError = (rawContext: ErrorContext, thrown: unknown): ConnectionError => {
   const { server } = rawContext
   const scrub = (text: string) => excerptOf(rawContext, text, maxDetail)
   const context = { ...rawContext, scrub }
@@ -89,7 +89,7 @@ function* chain(thrown: unknown): Iterable<unknown> {
 
 const isConnectionError = Schema.is(ConnectionError)
 
-const fromTransport = (context: Context, error: unknown): ConnectionError | undefined => {
+const fromTransport = (context: ErrorContext, error: unknown): ConnectionError | undefined => {
   const { server } = context
   if (error instanceof WireFailure) return error.reason
   if (isConnectionError(error)) return error
@@ -143,7 +143,7 @@ const bodyOf = (error: unknown): string => {
   return typeof data?.text === "string" ? data.text : ""
 }
 
-const fromAuth = (context: Context, error: unknown): ConnectionError | undefined => {
+const fromAuth = (context: ErrorContext, error: unknown): ConnectionError | undefined => {
   const { login, scrub, server } = context
   const failed = (reason: string) => new AuthError({ server, reason: scrub(reason), detail: scrub(textOf(error)) })
   const required = (reason: string, scope?: string) =>
@@ -191,7 +191,7 @@ const fromAuth = (context: Context, error: unknown): ConnectionError | undefined
   return /^Protected resource .* does not match/.test(error.message) ? failed("resource_mismatch") : undefined
 }
 
-const fromHandshake = ({ closed, scrub, server }: Context, error: unknown): ConnectionError | undefined => {
+const fromHandshake = ({ closed, scrub, server }: ErrorContext, error: unknown): ConnectionError | undefined => {
   const incompatible = (detail: string) => new IncompatibleServer({ server, detail: scrub(detail) })
   if (error instanceof UnsupportedProtocolVersionError) {
     return incompatible(
@@ -226,7 +226,7 @@ const malformedIssue = ({ data }: SdkProtocolError): Issue | true | undefined =>
  * The reason why a request on an open connection failed. A `WireFailure` knows whether the request was sent; for any other
  * error it counts as sent.
  */
-export const requestError = (context: Context, thrown: unknown): RequestError => {
+export const requestError = (context: ErrorContext, thrown: unknown): RequestError => {
   const { server } = context
   if (thrown instanceof WireFailure) return requestFailure(server, thrown)
   if (thrown instanceof ResourceNotFoundError) {

@@ -28,7 +28,7 @@ import type { Info, Session } from "../Session.js"
 import { type SessionState, make as makeAttempt, type WireListener } from "../session/SessionState.js"
 import * as Classify from "./sdkClassify.js"
 import * as SdkHandlers from "./sdkHandlers.js"
-import { type Link, never } from "./sdkRequests.js"
+import { type SdkChannel, never } from "./sdkRequests.js"
 import * as SdkSession from "./sdkSession.js"
 import { listenForChanges } from "./sdkSubscriptions.js"
 import * as SdkTransport from "./sdkTransport.js"
@@ -224,7 +224,7 @@ const sessionOf = (host: ConnectorContext, attempt: SessionState, { client, tran
     const { config, server } = options
     const era = client.getProtocolEra() ?? "legacy"
     const calls = CallTable.make({ server, wire, clocks, scrub, scrubBeginning: attempt.scrubBeginning })
-    const link: Link = {
+    const channel: SdkChannel = {
       server,
       config,
       client,
@@ -248,11 +248,11 @@ const sessionOf = (host: ConnectorContext, attempt: SessionState, { client, tran
     yield* Effect.addFinalizer(() => attempt.leave)
     yield* attempt.answering.announceRoots(client).pipe(Effect.interruptible, Effect.forkScoped)
     if (era === "modern") {
-      yield* listenForChanges(link, attempt.setPush).pipe(Effect.interruptible, Effect.forkScoped)
+      yield* listenForChanges(channel, attempt.setPush).pipe(Effect.interruptible, Effect.forkScoped)
     } else if (wire.transport === "stdio") {
       attempt.setPush("open")
     }
-    return SdkSession.make({ ...attempt, link, info: infoOf(client, era, wire, scrub), calls })
+    return SdkSession.make({ ...attempt, channel, info: infoOf(client, era, wire, scrub), calls })
   })
 
 /** The server's information about itself. It may repeat secrets of the config, so these are removed. */

@@ -15,7 +15,7 @@ import type { RequestError, RequestOptions } from "../Session.js"
 import { WireFailure } from "../wire/Wire.js"
 
 /** One client on one wire, and the values that its requests share. */
-export interface Link {
+export interface SdkChannel {
   readonly server: string
   readonly config: ServerConfig
   readonly client: Client
@@ -26,7 +26,7 @@ export interface Link {
   readonly clocks: Clocks
   /** Clocks that are not held while a person is asked: the health of a server does not depend on that. */
   readonly steadyClocks: Clocks
-  readonly classify: () => Classify.Context
+  readonly classify: () => Classify.ErrorContext
 }
 
 /** The request options for the SDK. The timeout is practically infinite. */
@@ -39,7 +39,7 @@ export interface SdkRequestOptions {
 /** Milliseconds. Longer than any limit of the session's clocks. */
 export const never = 2 ** 31 - 1
 
-export const limitsOf = ({ config, limits }: Link, options?: RequestOptions): Limits =>
+export const limitsOf = ({ config, limits }: SdkChannel, options?: RequestOptions): Limits =>
   options === undefined ? limits : ownLimits(config, options)
 
 const ownLimits = (config: ServerConfig, options: RequestOptions): Limits => ({
@@ -52,19 +52,19 @@ export type Raw = { readonly thrown: unknown } | { readonly timeout: CallTimeout
 
 /** Runs a request of the SDK. Fails if a limit expires; an interrupt aborts the request. */
 export const perform = <A>(
-  link: Link,
+  channel: SdkChannel,
   limits: Limits,
   run: (options: SdkRequestOptions) => Promise<A>,
   onProgress: (progress: Protocol.Progress) => void = () => {},
-  clocks = link.clocks
+  clocks = channel.clocks
 ): Effect.Effect<A, Raw> =>
   Effect.async<A, Raw>((resume) => {
-    const { closed } = link.classify()
+    const { closed } = channel.classify()
     // The SDK would return an empty result for a closed connection, as if the server had no tools.
     if (closed !== undefined) return resume(Effect.fail({ thrown: new WireFailure(closed, "unsent") }))
     const controller = new AbortController()
     const clock = clocks.start(limits, (which) => {
-      const timeout = new CallTimeout({ server: link.server, which, sent: true, after: limits[which] })
+      const timeout = new CallTimeout({ server: channel.server, which, sent: true, after: limits[which] })
       resume(Effect.fail({ timeout }))
       controller.abort(givenUp)
     })
@@ -93,18 +93,18 @@ export const perform = <A>(
 const givenUp = "the caller no longer waits"
 
 export const toRequestError =
-  (link: Link) =>
+  (channel: SdkChannel) =>
   (raw: Raw): RequestError =>
-    "timeout" in raw ? raw.timeout : Classify.requestError(link.classify(), raw.thrown)
+    "timeout" in raw ? raw.timeout : Classify.requestError(channel.classify(), raw.thrown)
 
 export const toConnectionError =
-  (link: Link) =>
+  (channel: SdkChannel) =>
   (raw: { readonly thrown: unknown }): ConnectionError =>
-    Classify.connectionError(link.classify(), raw.thrown)
+    Classify.connectionError(channel.classify(), raw.thrown)
 
 /** Runs a request and converts its failure for the caller. */
 export const request = <A>(
-  link: Link,
+  channel: SdkChannel,
   limits: Limits,
   run: (options: SdkRequestOptions) => Promise<A>
-): Effect.Effect<A, RequestError> => Effect.mapError(perform(link, limits, run), toRequestError(link))
+): Effect.Effect<A, RequestError> => Effect.mapError(perform(channel, limits, run), toRequestError(channel))

@@ -14,14 +14,14 @@ import type { CallTable } from "../session/CallTable.js"
 import * as Lists from "../session/Lists.js"
 import type { ProcessLog } from "../stdio/ProcessLog.js"
 import * as Calls from "./sdkCalls.js"
-import { type Link, limitsOf, perform, request, toConnectionError, toRequestError } from "./sdkRequests.js"
+import { type SdkChannel, limitsOf, perform, request, toConnectionError, toRequestError } from "./sdkRequests.js"
 import { wholeResult } from "./sdkTransport.js"
 import { resourceUpdates } from "./sdkSubscriptions.js"
 import type { Info, Notification, RequestError, Session } from "../Session.js"
 
 /** The parts of a connection that a session needs besides its client. */
 export interface Parts {
-  readonly link: Link
+  readonly channel: SdkChannel
   readonly info: Info
   readonly calls: CallTable
   readonly notifications: Broadcast<Notification>
@@ -33,11 +33,13 @@ export interface Parts {
 }
 
 export const make = (parts: Parts): Session => {
-  const { info, link } = parts
-  const { client, server } = link
-  const lists = Lists.make(link)
+  const { info, channel } = parts
+  const { client, server } = channel
+  const lists = Lists.make(channel)
   const calling =
-    link.era === "legacy" ? Calls.legacy(link, parts.calls, lists.listTools) : Calls.modern(link, lists.listTools)
+    channel.era === "legacy"
+      ? Calls.legacy(channel, parts.calls, lists.listTools)
+      : Calls.modern(channel, lists.listTools)
 
   const decoded = <A, I>(
     run: Effect.Effect<unknown, RequestError>,
@@ -51,25 +53,25 @@ export const make = (parts: Parts): Session => {
     ...calling,
     readResource: (uri, options) =>
       decoded(
-        request(link, limitsOf(link, options), (sdkOptions) =>
+        request(channel, limitsOf(channel, options), (sdkOptions) =>
           client.readResource({ uri }, { ...sdkOptions, cacheMode: "bypass" })
         ),
         Protocol.ReadResourceResult
       ),
-    subscribeResource: resourceUpdates(link, parts.updates),
+    subscribeResource: resourceUpdates(channel, parts.updates),
     getPrompt: (name, args, options) =>
       decoded(
-        request(link, limitsOf(link, options), (sdkOptions) =>
+        request(channel, limitsOf(channel, options), (sdkOptions) =>
           client.getPrompt({ name, ...(args === undefined ? {} : { arguments: { ...args } }) }, sdkOptions)
         ),
         Protocol.GetPromptResult
       ),
     complete: (wanted, options) =>
       decoded(
-        request(link, limitsOf(link, options), (sdkOptions) => client.complete(wanted as never, sdkOptions)),
+        request(channel, limitsOf(channel, options), (sdkOptions) => client.complete(wanted as never, sdkOptions)),
         Protocol.CompleteResult
       ),
-    probe: (timeout) => probe(link, Duration.toMillis(timeout)),
+    probe: (timeout) => probe(channel, Duration.toMillis(timeout)),
     notifications: parts.notifications.stream,
     logs: parts.logs.stream,
     push: Effect.sync(parts.push),
@@ -81,20 +83,20 @@ export const make = (parts: Parts): Session => {
 const ignore = () => {}
 
 /** Checks that the server responds. An error response counts as well. */
-const probe = (link: Link, timeout: number): Effect.Effect<void, ConnectionError> =>
+const probe = (channel: SdkChannel, timeout: number): Effect.Effect<void, ConnectionError> =>
   perform(
-    link,
+    channel,
     { idle: timeout, total: timeout },
-    (options) => (link.era === "legacy" ? link.client.ping(options) : link.client.discover(options)),
+    (options) => (channel.era === "legacy" ? channel.client.ping(options) : channel.client.discover(options)),
     ignore,
-    link.steadyClocks
+    channel.steadyClocks
   ).pipe(
     Effect.catchAll((raw) => {
-      if ("timeout" in raw) return Effect.fail(new HealthCheckFailed({ server: link.server, after: timeout }))
-      const { _tag } = toRequestError(link)(raw)
+      if ("timeout" in raw) return Effect.fail(new HealthCheckFailed({ server: channel.server, after: timeout }))
+      const { _tag } = toRequestError(channel)(raw)
       return _tag === "ProtocolError" || _tag === "InvalidResult"
         ? Effect.void
-        : Effect.fail(toConnectionError(link)(raw))
+        : Effect.fail(toConnectionError(channel)(raw))
     }),
     Effect.asVoid
   )

@@ -14,7 +14,7 @@ import { errorCodes } from "../../domain/catalog/Protocol.js"
 import type * as Protocol from "../../domain/catalog/Protocol.js"
 import type { Broadcast } from "../../system/stream/Broadcast.js"
 import { withinBudget } from "../../system/budget.js"
-import { type Link, limitsOf, perform, request, toRequestError } from "./sdkRequests.js"
+import { type SdkChannel, limitsOf, perform, request, toRequestError } from "./sdkRequests.js"
 import type { RequestError } from "../Session.js"
 
 /** The maximum wait for the server to confirm the end of a subscription. */
@@ -29,11 +29,11 @@ const retrySchedule = Schedule.exponential("1 second").pipe(
 /**
  * Runs one stream of the modern era, from the server's acknowledgement to its end. Fails if the server does not acknowledge it.
  */
-const listenOnce = (link: Link, filter: SubscriptionFilter, opened: Effect.Effect<unknown>) =>
+const listenOnce = (channel: SdkChannel, filter: SubscriptionFilter, opened: Effect.Effect<unknown>) =>
   Effect.uninterruptibleMask((restore) =>
     restore(
       // The signal only aborts the wait for the acknowledgement; the stream continues after it.
-      perform(link, limitsOf(link), ({ signal, timeout }) => link.client.listen(filter, { timeout, signal }))
+      perform(channel, limitsOf(channel), ({ signal, timeout }) => channel.client.listen(filter, { timeout, signal }))
     ).pipe(
       Effect.flatMap((subscription) =>
         restore(
@@ -47,8 +47,8 @@ const listenOnce = (link: Link, filter: SubscriptionFilter, opened: Effect.Effec
   )
 
 /** Listens for list changes until interrupted. */
-export const listenForChanges = (link: Link, push: (push: Protocol.Push) => void): Effect.Effect<void> => {
-  const { prompts, resources, tools } = link.client.getServerCapabilities() ?? {}
+export const listenForChanges = (channel: SdkChannel, push: (push: Protocol.Push) => void): Effect.Effect<void> => {
+  const { prompts, resources, tools } = channel.client.getServerCapabilities() ?? {}
   const filter: SubscriptionFilter = {
     ...(tools?.listChanged === true ? { toolsListChanged: true } : {}),
     ...(prompts?.listChanged === true ? { promptsListChanged: true } : {}),
@@ -56,16 +56,16 @@ export const listenForChanges = (link: Link, push: (push: Protocol.Push) => void
   }
   if (Object.keys(filter).length === 0) return Effect.void
   return listenOnce(
-    link,
+    channel,
     filter,
     Effect.sync(() => push("open"))
   ).pipe(
-    Effect.mapError(toRequestError(link)),
+    Effect.mapError(toRequestError(channel)),
     Effect.either,
     Effect.tap((ended) => Effect.sync(() => push(isNotOffered(ended) ? "none" : "degraded"))),
     Effect.repeat({
       schedule: retrySchedule,
-      until: (ended) => isNotOffered(ended) || link.classify().closed !== undefined
+      until: (ended) => isNotOffered(ended) || channel.classify().closed !== undefined
     }),
     Effect.asVoid
   )
@@ -84,7 +84,7 @@ interface Subscription {
 
 /** Creates the update streams of single resources. Readers of the same resource share one subscription. */
 export const resourceUpdates = (
-  link: Link,
+  channel: SdkChannel,
   updates: Broadcast<string>
 ): ((uri: string) => Stream.Stream<{ readonly uri: string }, RequestError>) => {
   const subscribed = new Map<string, Subscription>()
@@ -106,7 +106,7 @@ export const resourceUpdates = (
       const left = yield* Deferred.make<void>()
       const entry: Subscription = { scope, ready, left, readers: 1 }
       subscribed.set(uri, entry)
-      yield* (link.era === "legacy" ? subscribe(link, uri) : listen(link, uri)).pipe(
+      yield* (channel.era === "legacy" ? subscribe(channel, uri) : listen(channel, uri)).pipe(
         Effect.intoDeferred(ready),
         Effect.interruptible,
         Effect.forkIn(scope),
@@ -139,24 +139,24 @@ export const resourceUpdates = (
     )
 }
 
-const subscribe = (link: Link, uri: string) =>
+const subscribe = (channel: SdkChannel, uri: string) =>
   Effect.acquireReleaseInterruptible(
-    request(link, limitsOf(link), (options) => link.client.subscribeResource({ uri }, options)),
-    (exit) => (Exit.isSuccess(exit) || Exit.isInterrupted(exit) ? unsubscribe(link, uri) : Effect.void)
+    request(channel, limitsOf(channel), (options) => channel.client.subscribeResource({ uri }, options)),
+    (exit) => (Exit.isSuccess(exit) || Exit.isInterrupted(exit) ? unsubscribe(channel, uri) : Effect.void)
   ).pipe(Effect.asVoid)
 
-const unsubscribe = (link: Link, uri: string) =>
-  request(link, limitsOf(link), (options) => link.client.unsubscribeResource({ uri }, options)).pipe(
+const unsubscribe = (channel: SdkChannel, uri: string) =>
+  request(channel, limitsOf(channel), (options) => channel.client.unsubscribeResource({ uri }, options)).pipe(
     withinBudget(unsubscribeBudget),
     Effect.ignore
   )
 
 /** Succeeds with the first acknowledgement of the server. The stream is then reopened until the scope closes. */
-const listen = (link: Link, uri: string) =>
+const listen = (channel: SdkChannel, uri: string) =>
   Effect.gen(function* () {
     const ready = yield* Deferred.make<void, RequestError>()
-    yield* listenOnce(link, { resourceSubscriptions: [uri] }, Deferred.succeed(ready, undefined)).pipe(
-      Effect.mapError(toRequestError(link)),
+    yield* listenOnce(channel, { resourceSubscriptions: [uri] }, Deferred.succeed(ready, undefined)).pipe(
+      Effect.mapError(toRequestError(channel)),
       Effect.tapError((error) => Deferred.fail(ready, error)),
       Effect.exit,
       Effect.repeat(retrySchedule),

@@ -6,14 +6,14 @@ import * as Exit from "effect/Exit"
 import { type ConnectionError, CallTimeout } from "../../domain/Errors.js"
 import type * as Protocol from "../../domain/catalog/Protocol.js"
 import { callResult, invalidResult, protocolError, requestFailure } from "./results.js"
-import type { Clocks, Limits, Running } from "./Clocks.js"
+import type { Clocks, Limits, Deadlines } from "./Clocks.js"
 import type { RequestError } from "../Session.js"
 import type { Scrubbers } from "./shown.js"
 import { type Message, type MessageId, type Wire, WireFailure } from "../wire/Wire.js"
 
 export type Settled = Exit.Exit<Protocol.CallToolResult, RequestError>
 
-export interface Call {
+export interface ToolCall {
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
   readonly meta?: Readonly<Record<string, unknown>> | undefined
@@ -25,7 +25,7 @@ export interface Call {
 
 export interface CallTable {
   /** Sends a call. The returned function cancels it: the server is notified, and `settle` is not called. */
-  readonly call: (call: Call) => () => void
+  readonly call: (call: ToolCall) => () => void
   /** Whether a call with this id waits for its response. */
   readonly awaits: (id: MessageId) => boolean
   /** Handles a message. Returns whether it belongs to a call. */
@@ -35,8 +35,8 @@ export interface CallTable {
 }
 
 interface Pending {
-  readonly call: Call
-  readonly clock: Running
+  readonly call: ToolCall
+  readonly clock: Deadlines
   sent: boolean
 }
 
@@ -137,7 +137,7 @@ export const make = (options: Options): CallTable => {
   }
 }
 
-const request = (id: string, { arguments: args, meta, name }: Call): Message => ({
+const request = (id: string, { arguments: args, meta, name }: ToolCall): Message => ({
   jsonrpc: "2.0",
   id,
   method: "tools/call",

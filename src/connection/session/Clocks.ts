@@ -12,7 +12,7 @@ export interface Limits {
 }
 
 /** The deadlines of one request. Small, because every request has one. */
-export interface Running {
+export interface Deadlines {
   idleAt: number
   totalAt: number
   readonly idle: number
@@ -21,16 +21,16 @@ export interface Running {
 
 export interface Clocks {
   /** Calls `expired` at most once, and never after `stop`. */
-  readonly start: (limits: Limits, expired: (which: "idle" | "total") => void) => Running
+  readonly start: (limits: Limits, expired: (which: "idle" | "total") => void) => Deadlines
   /** Restarts the idle clock, because the server has shown a sign of life. */
-  readonly touch: (running: Running) => void
-  readonly stop: (running: Running) => void
+  readonly touch: (running: Deadlines) => void
+  readonly stop: (running: Deadlines) => void
   /** Holds all clocks until the returned function is called. With several holds, they resume after the last one. */
   readonly hold: () => () => void
 }
 
 /** The source of time. */
-export interface Timer {
+export interface TimeSource {
   /** The monotonic time in milliseconds. */
   readonly now: () => number
   /** Calls `run` once after this many milliseconds, unless the returned function is called before. */
@@ -42,7 +42,7 @@ export interface Timer {
   readonly afterReading?: ((run: () => void) => void) | undefined
 }
 
-export const nodeTimer: Timer = {
+export const nodeTimer: TimeSource = {
   now: () => performance.now(),
   after: (millis, run) => {
     // The request keeps the process alive, its clock does not.
@@ -55,8 +55,8 @@ export const nodeTimer: Timer = {
 /** Node.js uses 32 bits for timers and treats longer delays as 1 ms. */
 const longest = 2 ** 31 - 1
 
-export const make = (timer: Timer): Clocks => {
-  const running = new Set<Running>()
+export const make = (timer: TimeSource): Clocks => {
+  const running = new Set<Deadlines>()
   let holds = 0
   let heldSince = 0
   let wakeAt = Number.POSITIVE_INFINITY
@@ -115,7 +115,7 @@ export const make = (timer: Timer): Clocks => {
   return {
     start: ({ idle, total }, expired) => {
       const time = now()
-      const clock: Running = { idleAt: time + idle, totalAt: time + total, idle, expired }
+      const clock: Deadlines = { idleAt: time + idle, totalAt: time + total, idle, expired }
       running.add(clock)
       wake(Math.min(clock.idleAt, clock.totalAt))
       return clock

@@ -17,17 +17,17 @@ export interface Walk {
   readonly end: (isComplete: boolean) => void
 }
 
-interface List {
+interface ListUsage {
   /** The weight of the last complete walk. */
   weight: number
   walks: number
 }
 
 export const make = (limit: number): ListBudget => {
-  const lists = new Map<string, List>()
+  const lists = new Map<string, ListUsage>()
   let total = 0
 
-  const listOf = (name: string): List => {
+  const listOf = (name: string): ListUsage => {
     const list = lists.get(name) ?? { weight: 0, walks: 0 }
     lists.set(name, list)
     return list

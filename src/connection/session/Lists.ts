@@ -11,7 +11,7 @@ import * as Listing from "../../domain/catalog/Listing.js"
 import * as Protocol from "../../domain/catalog/Protocol.js"
 import { invalidResult } from "./results.js"
 import * as ListBudget from "./ListBudget.js"
-import { type Link, request } from "../sdk/sdkRequests.js"
+import { type SdkChannel, request } from "../sdk/sdkRequests.js"
 import { weightOf, wholeResult } from "../sdk/sdkTransport.js"
 import type { RequestError } from "../Session.js"
 import { valueBytes } from "../wire/Wire.js"
@@ -37,7 +37,7 @@ interface Page {
   readonly next: string | undefined
 }
 
-export const make = (link: Link) => {
+export const make = (link: SdkChannel) => {
   const capabilities: Readonly<Record<string, unknown>> = { ...link.client.getServerCapabilities() }
   const budget = ListBudget.make(link.config.listBudget)
   const headers = link.era === "modern" && link.transport === "streamable-http"
@@ -67,14 +67,14 @@ export const make = (link: Link) => {
 }
 
 /** Fetches all pages of a list and counts them against the budget of all lists. */
-const walk = (link: Link, budget: ListBudget.ListBudget, method: Method) =>
+const walk = (link: SdkChannel, budget: ListBudget.ListBudget, method: Method) =>
   Effect.acquireUseRelease(
     Effect.sync(() => budget.begin(method)),
     (counted) => walkCounted(link, counted, method),
     (counted, exit) => Effect.sync(() => counted.end(Exit.isSuccess(exit)))
   )
 
-const walkCounted = (link: Link, counted: ListBudget.Walk, method: Method) =>
+const walkCounted = (link: SdkChannel, counted: ListBudget.Walk, method: Method) =>
   Effect.gen(function* () {
     const entries: Array<unknown> = []
     const diagnostics: Array<Diagnostic> = []
@@ -113,7 +113,7 @@ const walkCounted = (link: Link, counted: ListBudget.Walk, method: Method) =>
     )
   )
 
-const overBudget = ({ config, server }: Link, method: Method): InvalidResult =>
+const overBudget = ({ config, server }: SdkChannel, method: Method): InvalidResult =>
   new InvalidResult({
     server,
     exceeds: "listBudget",
@@ -128,7 +128,7 @@ const overBudget = ({ config, server }: Link, method: Method): InvalidResult =>
 
 /** Limits the time for all pages together. The clock stops while all clocks are held. */
 const withinLimit =
-  (link: Link) =>
+  (link: SdkChannel) =>
   <A>(walk: Effect.Effect<A, RequestError>): Effect.Effect<A, RequestError> => {
     const after = link.config.timeout.list
     const expired = Effect.async<never, CallTimeout>((resume) => {
@@ -154,7 +154,7 @@ const reasonToStop = (
   return entries >= maxEntries ? `it has more than ${maxEntries} entries` : undefined
 }
 
-const fetchPage = (link: Link, method: Method, cursor: string | undefined): Effect.Effect<Page, RequestError> => {
+const fetchPage = (link: SdkChannel, method: Method, cursor: string | undefined): Effect.Effect<Page, RequestError> => {
   const params = cursor === undefined ? {} : { params: { cursor } }
   return request(link, unlimited, (options) => link.client.request({ method, ...params }, options)).pipe(
     Effect.flatMap((result) =>

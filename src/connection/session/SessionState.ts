@@ -17,7 +17,7 @@ import * as Clocks from "./Clocks.js"
 import type { ConnectOptions } from "../Connector.js"
 import * as ProcessLog from "../stdio/ProcessLog.js"
 import type { Notification } from "../Session.js"
-import type { Context } from "../sdk/sdkClassify.js"
+import type { ErrorContext } from "../sdk/sdkClassify.js"
 import * as SdkHandlers from "../sdk/sdkHandlers.js"
 import { logLineOf, notificationKey, notificationOf } from "./notifications.js"
 import { isRequest, type Message, type WireEvents } from "../wire/Wire.js"
@@ -62,7 +62,7 @@ export interface SessionState {
   readonly receive: (receiver: Receiver) => void
   /** Creates the listener for one wire. An attempt may try several wires. */
   readonly events: () => WireListener
-  readonly classify: () => Context
+  readonly classify: () => ErrorContext
 }
 
 /** Runs a callback. If it throws, the process and the reading of further messages must go on. */

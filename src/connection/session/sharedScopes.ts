@@ -7,7 +7,7 @@ import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 
-export interface Member {
+export interface MemberScope {
   readonly scope: Scope.Scope
   /** Closes only this scope, before the parent closes. */
   readonly close: Effect.Effect<void>
@@ -15,7 +15,7 @@ export interface Member {
 
 export interface SharedScopes {
   /** A scope that closes with the caller's scope. */
-  readonly fork: Effect.Effect<Member, never, Scope.Scope>
+  readonly fork: Effect.Effect<MemberScope, never, Scope.Scope>
 }
 
 export const make = (): SharedScopes => {

@@ -36,7 +36,7 @@ const flushAfter = 20
 /** The maximum size of the lines that are kept for error messages. */
 const maxTail = 16 * 1024
 
-type Source = "stderr" | "stdout"
+type LogSource = "stderr" | "stdout"
 
 export const make = (options: {
   readonly scrub: (text: string) => string
@@ -45,7 +45,7 @@ export const make = (options: {
   readonly onLine: (line: Protocol.LogLine) => void
 }): ProcessLog => {
   const partial = ByteBuffer.make()
-  let pending: Array<readonly [Source, string]> = []
+  let pending: Array<readonly [LogSource, string]> = []
   let pendingSize = 0
   let dropped = 0
   let strayLines = 0
@@ -53,7 +53,7 @@ export const make = (options: {
   let tail: Array<string> = []
   let tailSize = 0
 
-  const write = (source: Source, text: string) => {
+  const write = (source: LogSource, text: string) => {
     options.onLine({ at: Date.now(), source, text })
     if (source === "stdout") return
     tail.push(text)
@@ -78,7 +78,7 @@ export const make = (options: {
     for (const [source, text] of lines) write(source, clean(text))
   }
 
-  const add = (source: Source, text: string) => {
+  const add = (source: LogSource, text: string) => {
     const line = text.endsWith("\r") ? text.slice(0, -1) : text
     if (line.trim() === "") return
     pending.push([source, line.slice(0, maxScrubbed)])

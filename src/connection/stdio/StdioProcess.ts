@@ -17,7 +17,7 @@ import * as ProcessGroups from "../process/ProcessGroups.js"
 import { spawnOptions, spawnReason, type Tag } from "./StdioCommand.js"
 import type { StrayProcesses } from "../process/StrayProcesses.js"
 
-export interface Spec {
+export interface ProcessSpec {
   readonly server: string
   readonly command: string
   readonly args: ReadonlyArray<string>
@@ -56,7 +56,7 @@ const shortageGrace = Duration.seconds(30)
 /** The maximum wait for output after the exit. A grandchild may hold the pipes open forever. */
 const drainGrace = Duration.millis(100)
 
-export const spawn = (spec: Spec): Effect.Effect<StdioProcess, SpawnFailed, Scope.Scope> =>
+export const spawn = (spec: ProcessSpec): Effect.Effect<StdioProcess, SpawnFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const { cwd } = spec
     if (cwd !== undefined) yield* checkDirectory(spec, cwd)
@@ -69,7 +69,7 @@ interface Started extends StdioProcess {
   readonly rest: Fiber.Fiber<void>
 }
 
-const start = (spec: Spec): Effect.Effect<Started, SpawnFailed> =>
+const start = (spec: ProcessSpec): Effect.Effect<Started, SpawnFailed> =>
   Effect.gen(function* () {
     const refused = yield* Deferred.make<never, SpawnFailed>()
     const child = yield* launch(spec, refused)
@@ -95,7 +95,7 @@ const start = (spec: Spec): Effect.Effect<Started, SpawnFailed> =>
     return { pid, child, ended, rest }
   })
 
-const checkDirectory = (spec: Spec, cwd: string) =>
+const checkDirectory = (spec: ProcessSpec, cwd: string) =>
   Effect.tryPromise(() => stat(cwd)).pipe(
     Effect.map((found) => found.isDirectory()),
     Effect.orElseSucceed(() => false),
@@ -103,7 +103,7 @@ const checkDirectory = (spec: Spec, cwd: string) =>
   )
 
 const launch = (
-  spec: Spec,
+  spec: ProcessSpec,
   refused: Deferred.Deferred<never, SpawnFailed>
 ): Effect.Effect<ChildProcessWithoutNullStreams, SpawnFailed> =>
   Effect.try({
@@ -122,14 +122,14 @@ const launch = (
     catch: (error) => failed(spec, error)
   })
 
-const failed = (spec: Spec, error: unknown): SpawnFailed => {
+const failed = (spec: ProcessSpec, error: unknown): SpawnFailed => {
   const code = String((error as NodeJS.ErrnoException).code)
   const reason = spawnReason(code) ?? "bad_arguments"
   return spawnFailed(spec, reason, reason === "not_found" ? spec.searched : undefined, code)
 }
 
 const spawnFailed = (
-  spec: Spec,
+  spec: ProcessSpec,
   reason: SpawnFailed["reason"],
   where: string | undefined,
   code?: string
@@ -146,7 +146,7 @@ const spawnFailed = (
  * Ends the descendants of a leader as soon as it has exited: later its pid may be reused. If processes cannot be listed for
  * lack of file descriptors, they are assumed to exist.
  */
-const bury = (spec: Spec, pid: number, ended: Deferred.Deferred<Ending>): Effect.Effect<void> =>
+const bury = (spec: ProcessSpec, pid: number, ended: Deferred.Deferred<Ending>): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* Deferred.await(ended)
     let found = yield* endRest(spec, pid, "SIGTERM", grace)
@@ -163,21 +163,21 @@ const bury = (spec: Spec, pid: number, ended: Deferred.Deferred<Ending>): Effect
   )
 
 /** The result of the last check. */
-type Found = "nothing" | "something" | "unknown"
+type Remaining = "nothing" | "something" | "unknown"
 
 /**
  * Signals every descendant once, in the group or in a session of its own. Then checks at growing intervals until none is left:
  * most end immediately.
  */
 const endRest = (
-  spec: Spec,
+  spec: ProcessSpec,
   pid: number,
   name: "SIGTERM" | "SIGKILL",
   budget: Duration.DurationInput
-): Effect.Effect<Found> =>
+): Effect.Effect<Remaining> =>
   Effect.suspend(() => {
     const signalled = new Set<number>()
-    let found: Found = "unknown"
+    let found: Remaining = "unknown"
     const look = Effect.gen(function* () {
       found = "unknown"
       const isGroupRunning = ProcessGroups.isRunning(pid)
@@ -205,11 +205,11 @@ const endRest = (
 
 const looks = Schedule.union(Schedule.exponential("20 millis", 3), Schedule.spaced("500 millis"))
 
-const signalStrays = (spec: Spec, strays: ReadonlyArray<number>, name: "SIGTERM" | "SIGKILL") =>
+const signalStrays = (spec: ProcessSpec, strays: ReadonlyArray<number>, name: "SIGTERM" | "SIGKILL") =>
   Effect.try(() => spec.strays.signal(spec.tag, strays, name))
 
 /** Signals the group immediately, and the processes that have left it as soon as they are found. */
-const signal = (spec: Spec, pid: number, name: "SIGTERM" | "SIGKILL") =>
+const signal = (spec: ProcessSpec, pid: number, name: "SIGTERM" | "SIGKILL") =>
   Effect.suspend(() => {
     if (ProcessGroups.isAlive(pid)) ProcessGroups.signal(pid, name)
     return Effect.flatMap(spec.strays.find(spec.tag, pid), (strays) => signalStrays(spec, strays, name))
@@ -220,7 +220,7 @@ const signal = (spec: Spec, pid: number, name: "SIGTERM" | "SIGKILL") =>
  * (`docker run -i`) forwards only the end of stdin, so this comes first.
  */
 const end =
-  (spec: Spec) =>
+  (spec: ProcessSpec) =>
   ({ child, pid, rest }: Started) =>
     Effect.gen(function* () {
       const isBuriedAfter = (step: Effect.Effect<void>, budget: Duration.DurationInput) =>

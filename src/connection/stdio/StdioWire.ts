@@ -24,7 +24,7 @@ import {
   WireFailure
 } from "../wire/Wire.js"
 
-export interface Options extends StdioProcess.Spec {
+export interface Options extends StdioProcess.ProcessSpec {
   readonly log: ProcessLog
   readonly events: WireEvents
   /** The current phase of the attempt; undefined once it has succeeded. */
@@ -152,8 +152,7 @@ export const open = (options: Options) =>
       if (endReason !== undefined) return callbacks.failed(new WireFailure(endReason, "unsent"))
       const serialised = serialise(server, message)
       if (typeof serialised !== "string") return callbacks.failed(serialised)
-      if (size + serialised.length > maxWaiting)
-        return callbacks.failed(unsent("the process does not read its input"))
+      if (size + serialised.length > maxWaiting) return callbacks.failed(unsent("the process does not read its input"))
       const text = `${serialised}\n`
       waiting.add({ id: message.id, text, callbacks })
       size += text.length

@@ -59,7 +59,7 @@ export interface Intake {
   readonly close: () => void
 }
 
-interface Reading {
+interface SourceState {
   readonly server: Server
   readonly flow: Flow
   readonly step: () => number
@@ -70,7 +70,7 @@ interface Reading {
 
 interface Server {
   /** Streams with data that has arrived and is not read. */
-  readonly waiting: Set<Reading>
+  readonly waiting: Set<SourceState>
   paused: boolean
   closed: boolean
   turn: number
@@ -121,7 +121,7 @@ const readWaiting = (server: Server) => {
 }
 
 /** Resumes the stream, or runs its end callback: all data that had arrived is read. */
-const finished = (reading: Reading) => {
+const finished = (reading: SourceState) => {
   reading.waits = false
   if (reading.closed) return
   const { atEnd } = reading
@@ -139,7 +139,7 @@ const hasTime = (server: Server): boolean => {
 }
 
 /** Reads until the share of this turn is used up. Returns whether data may be left. */
-const read = (reading: Reading): boolean => {
+const read = (reading: SourceState): boolean => {
   const { server } = reading
   if (!hasTime(server)) return true
   const began = performance.now()
@@ -166,7 +166,7 @@ const read = (reading: Reading): boolean => {
   return left && !reading.closed
 }
 
-const suspend = (reading: Reading) => {
+const suspend = (reading: SourceState) => {
   const { server } = reading
   reading.waits = true
   reading.flow.pause()
@@ -177,7 +177,7 @@ const suspend = (reading: Reading) => {
 }
 
 const sourceOf = (server: Server, flow: Flow, step: () => number): Source => {
-  const reading: Reading = { server, flow, step, waits: false, closed: server.closed, atEnd: undefined }
+  const reading: SourceState = { server, flow, step, waits: false, closed: server.closed, atEnd: undefined }
   return {
     arrived: () => {
       arrivals += 1

@@ -4,7 +4,7 @@
  */
 import { messageWeight } from "./Intake.js"
 import { firstByteOf, type LineReader } from "./LineReader.js"
-import { type Envelope, scanMessage } from "./scanMessage.js"
+import { type MessageHead, scanMessage } from "./scanMessage.js"
 import { maxMessageValues, type Message, type MessageId, parseMessages, valueBytes, type WireEvents } from "./Wire.js"
 
 export interface MessageReader {
@@ -24,7 +24,7 @@ export interface Options {
   /** Whether a request with this id waits for its response. */
   readonly awaits: (id: MessageId) => boolean
   /** Called for a text of this many bytes that is too long for the kind of its messages. */
-  readonly dropped: (envelopes: ReadonlyArray<Envelope>, bytes: number) => void
+  readonly dropped: (envelopes: ReadonlyArray<MessageHead>, bytes: number) => void
   /** Called for a text that would block the event loop if it were parsed. */
   readonly tooManyValues: () => void
   /** Called for a line that holds no message. */

@@ -2,7 +2,7 @@
  * Limits how many lines a server may write that are no messages. Banners and debug output stay far below the limit; a server
  * that writes such lines without pause exceeds it within a moment.
  */
-import type { Envelope } from "./scanMessage.js"
+import type { MessageHead } from "./scanMessage.js"
 
 /** The maximum number of lines at once. Each kilobyte of a long line counts as one more line. */
 export const maxStrayLines = 100_000
@@ -34,7 +34,7 @@ export const make = (now: () => number = () => performance.now()): StrayLimit =>
  * The number of bytes that a dropped text counts. A text that only holds responses counts as one empty line: the response may
  * belong to a call that the client cancelled, which is not a fault of the server.
  */
-export const bytesOfDropped = (envelopes: ReadonlyArray<Envelope>, bytes: number): number =>
+export const bytesOfDropped = (envelopes: ReadonlyArray<MessageHead>, bytes: number): number =>
   envelopes.every(({ id, method }) => method === undefined && id !== undefined) ? 0 : bytes
 
 export const strayDetail = `it wrote more than ${maxStrayLines} lines that are no messages; see its log, and have it write to stderr`

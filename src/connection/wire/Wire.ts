@@ -5,7 +5,7 @@
 import { UnexpectedFailure } from "../../domain/Errors.js"
 import type * as Errors from "../../domain/Errors.js"
 import type * as Protocol from "../../domain/catalog/Protocol.js"
-import type { Envelope } from "./scanMessage.js"
+import type { MessageHead } from "./scanMessage.js"
 
 /** The id that connects a request with its response. */
 export type MessageId = string | number
@@ -27,7 +27,7 @@ export interface WireEvents {
   /** Whether a request with this id waits for its response. */
   readonly awaits: (id: MessageId) => boolean
   /** Messages that were dropped because they are too long for their kind: a text of this many bytes. */
-  readonly dropped: (envelopes: ReadonlyArray<Envelope>, bytes: number) => void
+  readonly dropped: (envelopes: ReadonlyArray<MessageHead>, bytes: number) => void
   /** Nothing more can be sent, but requests that were sent may still receive a response. `closed` follows. */
   readonly closing: (reason: Errors.ConnectionError) => void
   /** Called once, as the last event. */

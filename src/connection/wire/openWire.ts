@@ -20,7 +20,7 @@ import * as StdioCommand from "../stdio/StdioCommand.js"
 import * as StdioWire from "../stdio/StdioWire.js"
 import type { WireEvents } from "./Wire.js"
 
-interface Context {
+interface WireContext {
   readonly server: string
   readonly scrub: (text: string) => string
   readonly scrubBeginning: (text: string) => string
@@ -30,7 +30,7 @@ interface Context {
 export const openStdio = (
   host: ConnectorContext,
   config: Local,
-  context: Context & {
+  context: WireContext & {
     readonly processLog: ProcessLog
     readonly phase: () => AttemptPhase | undefined
   }
@@ -59,7 +59,7 @@ export const openStdio = (
 export const httpOptions = (
   host: ConnectorContext,
   config: Remote,
-  context: Context & { readonly credentials: Credentials | undefined }
+  context: WireContext & { readonly credentials: Credentials | undefined }
 ): Effect.Effect<HttpOptions, ConnectionError, Scope.Scope> => {
   const address = reveal(config.url)
   if (!/^https?:/i.test(address) || !URL.canParse(address)) {
@@ -81,7 +81,7 @@ export const httpOptions = (
 
 /** A client that sends the credentials. They are prepared first; later refreshes are interrupted when the scope closes. */
 const showing = <E>(
-  { scrub, server }: Pick<Context, "scrub" | "server">,
+  { scrub, server }: Pick<WireContext, "scrub" | "server">,
   credentials: Credentials,
   plain: Effect.Effect<HttpClient, E>
 ) =>

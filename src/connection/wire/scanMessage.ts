@@ -5,7 +5,7 @@
 import type { MessageId } from "./Wire.js"
 
 /** The id and method of a message. A response has no method. */
-export interface Envelope {
+export interface MessageHead {
   readonly id: MessageId | undefined
   readonly method: string | undefined
 }
@@ -16,7 +16,7 @@ export interface Scan {
   /** Whether a message may be a response that is waited for. */
   readonly isAwaited: boolean
   /** The first messages: one, or several if the peer sends a batch. */
-  readonly envelopes: ReadonlyArray<Envelope>
+  readonly envelopes: ReadonlyArray<MessageHead>
 }
 
 /** The maximum number of messages of a batch that are returned. */
@@ -27,7 +27,7 @@ const maxWord = 1024
 
 /** Scans a text. The result for a text that is no JSON is meaningless, but the scan always ends. */
 export const scanMessage = (bytes: Buffer, limit: number, awaits: (id: MessageId) => boolean): Scan => {
-  const envelopes: Array<Envelope> = []
+  const envelopes: Array<MessageHead> = []
   let values = 1
   let isAwaited = false
   let depth = 0

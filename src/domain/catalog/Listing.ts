@@ -9,7 +9,7 @@ import type { Diagnostic } from "../Diagnostic.js"
 import { describeType } from "../Issue.js"
 import * as Check from "./Listing/check.js"
 import { headerIssue } from "./Listing/headers.js"
-import { type Kind, salvage } from "./Listing/salvage.js"
+import { type EntryRules, salvage } from "./Listing/salvage.js"
 import { openStruct } from "../internal/openStruct.js"
 import { JsonSchema, PromptArgument, ToolAnnotations } from "./Protocol.js"
 
@@ -154,9 +154,10 @@ export const prompts = (entries: ReadonlyArray<unknown>): Listing<ListedPrompt> 
 }
 
 /** The checks of a kind accept exactly what its schema accepts; `test/laws/listing.test.ts` verifies this. */
-const listing = <A>(kind: Kind, entries: ReadonlyArray<unknown>): Listing<A> => salvage(kind, entries) as Listing<A>
+const listing = <A>(kind: EntryRules, entries: ReadonlyArray<unknown>): Listing<A> =>
+  salvage(kind, entries) as Listing<A>
 
-const refusal: NonNullable<Kind["refusal"]> = {
+const refusal: NonNullable<EntryRules["refusal"]> = {
   code: "invalid_header",
   issue: ({ inputSchema }) => headerIssue(inputSchema)
 }
@@ -185,7 +186,7 @@ const icon = Check.struct(
 
 const decorated: Check.Checks = [...described, ["icons", Check.arrayOf(icon)], ["_meta", Check.object]]
 
-const tool: Kind = {
+const tool: EntryRules = {
   noun: "tool",
   id: "name",
   required: [
@@ -228,7 +229,7 @@ const located: Check.Checks = [
   ]
 ]
 
-const resource: Kind = {
+const resource: EntryRules = {
   noun: "resource",
   id: "uri",
   required: [
@@ -238,7 +239,7 @@ const resource: Kind = {
   optional: [...located, ["size", Check.number]]
 }
 
-const resourceTemplate: Kind = {
+const resourceTemplate: EntryRules = {
   noun: "resource template",
   id: "uriTemplate",
   required: [
@@ -250,7 +251,7 @@ const resourceTemplate: Kind = {
 
 const argument = Check.struct([["name", Check.string]], [...described, ["required", Check.boolean]])
 
-const prompt: Kind = {
+const prompt: EntryRules = {
   noun: "prompt",
   id: "name",
   required: [["name", Check.string]],

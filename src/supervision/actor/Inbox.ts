@@ -11,29 +11,29 @@ import type { Definition } from "../servers/Definition.js"
 type Unstamped<Event> = Event extends unknown ? Omit<Event, "at" | "random"> : never
 
 /** An event of the lifecycle. Time and randomness are added when it is handled. */
-export type Event = Unstamped<Lifecycle.Event>
+export type UnstampedEvent = Unstamped<Lifecycle.Event>
 
 /**
  * An event, a new definition, or both, handled in one step. A message with neither makes the actor check its state
  * again.
  */
-export interface Message {
-  readonly event?: Event | undefined
+export interface ActorMessage {
+  readonly event?: UnstampedEvent | undefined
   readonly definition?: Definition | undefined
   /** With a new definition: the listings stored in an earlier run. */
   readonly cachedListings?: Listings | undefined
 }
 
-interface QueuedMessage extends Message {
+interface QueuedMessage extends ActorMessage {
   readonly onHandled?: (() => void) | undefined
 }
 
 export interface Inbox {
-  readonly send: (message: Message) => void
+  readonly send: (message: ActorMessage) => void
   /** Sends a message, and returns when it was handled or the inbox was closed. */
-  readonly tell: (message: Message) => Effect.Effect<void>
+  readonly tell: (message: ActorMessage) => Effect.Effect<void>
   /** Takes the next message, waiting if there is none, and handles it. */
-  readonly next: <E, R>(handle: (message: Message) => Effect.Effect<void, E, R>) => Effect.Effect<void, E, R>
+  readonly next: <E, R>(handle: (message: ActorMessage) => Effect.Effect<void, E, R>) => Effect.Effect<void, E, R>
   /** Closes the inbox. Later messages are dropped. */
   readonly end: () => void
 }

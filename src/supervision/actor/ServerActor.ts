@@ -46,7 +46,7 @@ export interface ServerActor {
   readonly diagnostics: () => ReadonlyArray<Diagnostic>
   /** Adds a diagnostic that is shown until another link is routed. */
   readonly diagnose: (diagnostic: Diagnostic) => void
-  readonly send: (event: Inbox.Event) => void
+  readonly send: (event: Inbox.UnstampedEvent) => void
   /** Starts an idle server. Does nothing in any other state. */
   readonly demand: () => void
   /**
@@ -55,7 +55,7 @@ export interface ServerActor {
    */
   readonly until: <A>(pick: (state: Lifecycle.State) => A | undefined) => Effect.Effect<A, "ended">
   /** Sends a message and returns when it was handled or the inbox was closed. */
-  readonly tell: (message: Inbox.Message) => Effect.Effect<void>
+  readonly tell: (message: Inbox.ActorMessage) => Effect.Effect<void>
   /** Starts a health check of the link after a failed request, and returns at once. */
   readonly suspect: (link: Link.Link) => Effect.Effect<void>
   /** Runs a health check of the link and returns whether the link is lost. */
@@ -110,7 +110,7 @@ export const make = (
     /** Whether the server became unavailable within the grace period. */
     let inGrace = false
 
-    const send = (event: Inbox.Event) => inbox.send({ event })
+    const send = (event: Inbox.UnstampedEvent) => inbox.send({ event })
 
     const routed = () => live.get(Lifecycle.routed(state.get())?.generation ?? 0)
 
@@ -131,7 +131,7 @@ export const make = (
       onDiagnostic: (diagnostic) => actor.diagnose(diagnostic)
     }
 
-    const adopt = ({ definition: next, event, cachedListings: kept }: Inbox.Message) => {
+    const adopt = ({ definition: next, event, cachedListings: kept }: Inbox.ActorMessage) => {
       if (next === undefined) return
       const change = event?._tag === "ConfigChanged" ? event.change : "settings"
       // The listings of another server, or of another config, say nothing about this one.
@@ -233,7 +233,7 @@ export const make = (
           return FiberHandle.run(saving, context.store.save(name, link.config, { serverInfo, listings: saved }))
         })
 
-        const handle = (message: Inbox.Message) =>
+        const handle = (message: Inbox.ActorMessage) =>
           Effect.gen(function* () {
             const random = yield* Random.next
             adopt(message)

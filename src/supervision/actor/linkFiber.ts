@@ -22,7 +22,7 @@ import type { StateCell } from "../../system/stream/StateCell.js"
 import * as LinkUpkeep from "./linkUpkeep.js"
 import { contain, reasonOf } from "../faults.js"
 import type { SupervisorContext } from "../SupervisorContext.js"
-import type { Event } from "./Inbox.js"
+import type { UnstampedEvent } from "./Inbox.js"
 import * as Link from "./Link.js"
 import * as ServerLogs from "../servers/serverLogs.js"
 import { openLink } from "./openLink.js"
@@ -49,7 +49,7 @@ export interface LinkOwner {
   readonly ready: Effect.Effect<void>
   /** The current config. */
   readonly config: () => ServerConfig | undefined
-  readonly send: (event: Event) => void
+  readonly send: (event: UnstampedEvent) => void
   readonly onLive: (live: LiveLink) => void
   readonly onLog: (line: Protocol.LogLine) => void
   readonly onRefresh: () => void

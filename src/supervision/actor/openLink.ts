@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as ProvidedHeaders from "../../auth/providedHeaders.js"
-import type { Headers } from "../../auth/providedHeaders.js"
+import type { RedactedHeaders } from "../../auth/providedHeaders.js"
 import type { Credentials } from "../../connection/Credentials.js"
 import type { Session } from "../../connection/Session.js"
 import { type ConnectionError, ConnectTimeout } from "../../domain/Errors.js"
@@ -106,7 +106,7 @@ const connect = (
         onTimeout: () => new ConnectTimeout({ server, phase: "handshake", after })
       })
     )
-  const connectWithHeaders = (headers: Headers) =>
+  const connectWithHeaders = (headers: RedactedHeaders) =>
     Effect.suspend(() => {
       const timeout = { ...config.timeout, connect: remainingTime() }
       dial.config = { ...config, timeout, headers: { ...config.headers, ...headers } }

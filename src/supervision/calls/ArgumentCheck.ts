@@ -15,7 +15,7 @@ import { makeStrikes } from "./ArgumentCheck/strikes.js"
 import { tolerant } from "./ArgumentCheck/tolerant.js"
 import { cut, quoted } from "./ArgumentCheck/issueText.js"
 
-export type Check =
+export type SchemaCheck =
   | {
       readonly _tag: "Usable"
       /** Returns at most 20 issues, which never contain a value. Does not change the arguments. */
@@ -37,12 +37,12 @@ const smallMillis = 1_000
 /** A busy machine may be the reason for a timeout: a schema is given up after this many compilations that timed out. */
 const maxCompiles = 3
 
-const checks = new WeakMap<JsonSchema, Check>()
+const checks = new WeakMap<JsonSchema, SchemaCheck>()
 const slowCompiles = makeStrikes()
 const slowChecks = makeStrikes()
 
 /** Returns the check for a schema, prepared once for each schema object. Never throws and fetches nothing. */
-export const forSchema = (schema: JsonSchema): Check => {
+export const forSchema = (schema: JsonSchema): SchemaCheck => {
   const known = checks.get(schema)
   if (known !== undefined) return known
   const check = prepare(schema)
@@ -50,12 +50,12 @@ export const forSchema = (schema: JsonSchema): Check => {
   return check
 }
 
-const unusable = (reason: string): Check => ({ _tag: "Unusable", reason })
+const unusable = (reason: string): SchemaCheck => ({ _tag: "Unusable", reason })
 
 const tooSlow = unusable("it takes too long to compile")
-const retryLater: Check = { ...tooSlow }
+const retryLater: SchemaCheck = { ...tooSlow }
 
-const prepare = (schema: JsonSchema): Check => {
+const prepare = (schema: JsonSchema): SchemaCheck => {
   let text = ""
   try {
     if (isDeeper(schema, maxDepth)) return unusable(`the schema has more than ${maxDepth} levels`)
@@ -113,7 +113,7 @@ const code: Options["code"] = { optimize: false, regExp: engine }
 const drafts = [Ajv2020, Ajv] as const
 
 /** Tries both drafts: servers often write draft-07 without declaring it. */
-const compile = (schema: JsonSchema, weight: Weight, guard: Watchdog): Check => {
+const compile = (schema: JsonSchema, weight: Weight, guard: Watchdog): SchemaCheck => {
   const old = /draft-0[3467]/.test(String(schema.$schema))
   const failures: Array<unknown> = []
   for (const Draft of old ? drafts.toReversed() : drafts) {

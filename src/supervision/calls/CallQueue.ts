@@ -21,14 +21,14 @@ export interface CallQueue {
 
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-interface Place {
+interface QueuePlace {
   admit: () => void
   giveUp: () => void
   admitted: boolean
 }
 
 export const make = (limit: number, maxWaiting: number): CallQueue => {
-  const line = new Set<Place>()
+  const line = new Set<QueuePlace>()
   let inside = 0
 
   const admitNext = () => {
@@ -54,7 +54,7 @@ export const make = (limit: number, maxWaiting: number): CallQueue => {
 
   const wait = (patience: number, restore: Restore): Effect.Effect<"in" | "late"> =>
     Effect.gen(function* () {
-      const place: Place = { admit: () => {}, giveUp: () => {}, admitted: false }
+      const place: QueuePlace = { admit: () => {}, giveUp: () => {}, admitted: false }
       const timer = Number.isFinite(patience)
         ? yield* Effect.fork(
             Effect.interruptible(

@@ -29,7 +29,7 @@ export type Calls = Pick<Shape, "callTool" | "callServerTool" | "readResource" |
 type Arguments = Readonly<Record<string, unknown>>
 
 /** The target of a tool call. */
-interface Found {
+interface CallTarget {
   readonly server: string
   /** Absent if the server has not listed its tools yet. */
   readonly tool: Protocol.Tool | undefined
@@ -97,7 +97,7 @@ export const make = (
   const invoke = (
     trace: Trace,
     actor: ServerActor,
-    { rawName, tool: known }: Found,
+    { rawName, tool: known }: CallTarget,
     args: Arguments,
     options: CallOptions | undefined,
     started: number
@@ -148,7 +148,7 @@ export const make = (
    * Returns server and tool of a public name. If a server has never listed its tools, the tool is derived from the
    * name.
    */
-  const resolve = (name: string, agent: string | undefined): Option.Option<Found> => {
+  const resolve = (name: string, agent: string | undefined): Option.Option<CallTarget> => {
     const tool = Option.orElse(Catalog.get(registry.catalog.forAgent(agent), name), () =>
       Catalog.get(registry.catalog.lastKnown(agent), name)
     )
@@ -204,7 +204,7 @@ export const make = (
       traced("McpSupervisor.callTool", { "mcp.tool": name }, (trace) => {
         const started = now()
         const search = () => resolve(name, options?.agent)
-        const call = (found: Found) =>
+        const call = (found: CallTarget) =>
           Effect.flatMap(find(found.server), (actor) => invoke(trace, actor, found, args, options, started))
         const notFound = () => (isClosed() ? new Errors.SupervisorClosed() : toolNotFound(name, options?.agent))
         return Option.match(search(), {

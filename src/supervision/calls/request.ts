@@ -33,7 +33,7 @@ export const request = <A, E>(
   context: SupervisorContext,
   actor: ServerActor,
   ask: Ask<A, E>
-): Effect.Effect<A, Failure<E>> => attempt(context, actor, ask, first)
+): Effect.Effect<A, RequestFailure<E>> => attempt(context, actor, ask, first)
 
 /** The state of earlier tries. */
 interface Tried {
@@ -47,14 +47,14 @@ interface Tried {
 
 const first: Tried = { after: 0, lost: undefined, isUnsent: false }
 
-type Failure<E> = E | RequestError | Unready | Errors.Overloaded
+type RequestFailure<E> = E | RequestError | Unready | Errors.Overloaded
 
 const attempt = <A, E>(
   context: SupervisorContext,
   actor: ServerActor,
   ask: Ask<A, E>,
   tried: Tried
-): Effect.Effect<A, Failure<E>> =>
+): Effect.Effect<A, RequestFailure<E>> =>
   Effect.flatMap(readyLink(context, actor, tried.after, ask), (link) => {
     const refusal = ask.refusal()
     if (refusal !== undefined) return Effect.fail(refusal)
@@ -209,7 +209,7 @@ const recover = <A, E>(
   link: Link.Link,
   error: RequestError | Errors.Overloaded,
   tried: Tried
-): Effect.Effect<A, Failure<E>> => {
+): Effect.Effect<A, RequestFailure<E>> => {
   const remaining = ask.total - (monotonic(context.clock) - ask.started)
   /**
    * Whether the link is lost. If the time of the request ends before this is known, the request fails with its error.

@@ -10,7 +10,7 @@ import * as ServerName from "../../domain/server/ServerName.js"
 import type { Actors } from "./Actors.js"
 import { type Definition, isInactive } from "./Definition.js"
 import type { SupervisorContext } from "../SupervisorContext.js"
-import type { Message } from "../actor/Inbox.js"
+import type { ActorMessage } from "../actor/Inbox.js"
 import { cachedListingsOf, load } from "../catalog/cachedListings.js"
 import type { ConfigUpdate, Desired, Shape } from "../model.js"
 import * as DecodeConfig from "./decodeConfig.js"
@@ -106,7 +106,7 @@ export const make = (
       })
 
     /** Changes the definition of a server. A server that was inactive and stays inactive needs no actor for it. */
-    const apply = (definition: Definition, message: Omit<Message, "definition"> = {}): Effect.Effect<void> =>
+    const apply = (definition: Definition, message: Omit<ActorMessage, "definition"> = {}): Effect.Effect<void> =>
       Effect.suspend(() => {
         if (staysInactive(definition)) return Effect.sync(() => registry.redefine(definition))
         return Effect.flatMap(

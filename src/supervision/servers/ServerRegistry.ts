@@ -42,7 +42,7 @@ export interface ServerRegistry {
   readonly toolName: (ref: ToolName.Ref) => string
   readonly notFound: (name: string) => ServerNotFound
   /** Puts other servers, or the same in another order, in place of those there are. */
-  readonly set: (members: ReadonlyArray<Member>, rules: Omit<LiveCatalog.Rules, "configured">) => void
+  readonly set: (members: ReadonlyArray<Member>, rules: Omit<LiveCatalog.CatalogRules, "configured">) => void
   /** Adds a server behind all others. */
   readonly add: (member: Member) => void
   readonly remove: (name: string) => void

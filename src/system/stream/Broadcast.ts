@@ -19,7 +19,7 @@ export interface Broadcast<A> {
 }
 
 /** The values that wait for one reader. */
-interface Inbox<A> {
+interface ReaderInbox<A> {
   readonly waiting: Map<unknown, A>
   /** The total length of the keys. */
   characters: number
@@ -39,13 +39,13 @@ export const make = <A>(options: {
   /** Whether values published before the first subscription wait for the first reader. */
   readonly early: boolean
 }): Broadcast<A> => {
-  const inboxes = new Set<Inbox<A>>()
-  const emptyInbox = (): Inbox<A> => ({ waiting: new Map(), characters: 0, latch: Effect.unsafeMakeLatch() })
-  let early: Inbox<A> | undefined
+  const inboxes = new Set<ReaderInbox<A>>()
+  const emptyInbox = (): ReaderInbox<A> => ({ waiting: new Map(), characters: 0, latch: Effect.unsafeMakeLatch() })
+  let early: ReaderInbox<A> | undefined
   let keepsEarlyValues = options.early
   let isEnded = false
 
-  const enqueue = (inbox: Inbox<A>, value: A) => {
+  const enqueue = (inbox: ReaderInbox<A>, value: A) => {
     const { latch, waiting } = inbox
     const key = options.key?.(value) ?? Symbol()
     const sizeBefore = waiting.size
@@ -67,7 +67,7 @@ export const make = <A>(options: {
     return inbox
   })
 
-  const takeChunk = (inbox: Inbox<A>): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
+  const takeChunk = (inbox: ReaderInbox<A>): Effect.Effect<Chunk.Chunk<A>, Option.Option<never>> =>
     Effect.suspend(() => {
       const { latch, waiting } = inbox
       if (waiting.size > 0) {

@@ -21,7 +21,7 @@ export interface ReplayLog<A> {
 const chunkSize = 256
 
 /** The size limit for all values together, and the size of one value. The newest value is kept even if it exceeds the limit. */
-export interface Room<A> {
+export interface SizeLimit<A> {
   readonly total: number
   readonly of: (value: A) => number
 }
@@ -29,7 +29,7 @@ export interface Room<A> {
 export const make = <A>(options: {
   readonly capacity: number
   /** Defaults to no limit. */
-  readonly room?: Room<A> | undefined
+  readonly room?: SizeLimit<A> | undefined
   /** The value that a reader gets in place of the dropped ones. If absent, they are omitted. */
   readonly missed?: ((from: number, to: number) => A) | undefined
 }): ReplayLog<A> => {

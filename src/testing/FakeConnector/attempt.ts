@@ -16,12 +16,12 @@ import { notificationKey } from "../../connection/session/notifications.js"
 import * as Errors from "../../domain/Errors.js"
 import * as Protocol from "../../domain/catalog/Protocol.js"
 import type { AttemptPhase } from "../../domain/server/ServerStatus.js"
-import { background, change, elicit, type Link, notify, refusal, sample, whenOpen, type World } from "./link.js"
+import { background, change, elicit, type FakeLink, notify, refusal, sample, whenOpen, type World } from "./link.js"
 import type { Attempt, Behaviour } from "./model.js"
 import { makeSession } from "./session.js"
 
-export interface Running {
-  readonly link: Link
+export interface RunningAttempt {
+  readonly link: FakeLink
   readonly handle: Attempt
   /** The effect that the caller of `connect` runs. */
   readonly connect: Effect.Effect<Session.Session, Errors.ConnectionError>
@@ -34,14 +34,14 @@ export const makeAttempt = (
   options: ConnectOptions,
   number: number,
   behaviour: Behaviour
-): Effect.Effect<Running> =>
+): Effect.Effect<RunningAttempt> =>
   Effect.gen(function* () {
     const { config, handlers, server } = options
     const ready = yield* Deferred.make<Session.Session, Errors.ConnectionError>()
     const roots = yield* SubscriptionRef.make(Option.none<ReadonlyArray<Protocol.Root>>())
     let phase: AttemptPhase = config._tag === "Local" ? "spawn" : "handshake"
 
-    const link: Link = {
+    const link: FakeLink = {
       world,
       options,
       number,
@@ -229,7 +229,7 @@ const pass = (time: Duration.DurationInput): Effect.Effect<void> =>
   Duration.toMillis(time) > 0 ? Effect.sleep(time) : Effect.void
 
 /** Whether a server omits a log line because it is below the level that the client has set. */
-const isTooQuiet = (link: Link, { level, source }: Protocol.LogLine): boolean => {
+const isTooQuiet = (link: FakeLink, { level, source }: Protocol.LogLine): boolean => {
   const order = Protocol.LogLevel.literals
   return source === "server" && level !== undefined && order.indexOf(level) < order.indexOf(link.logLevel)
 }

@@ -12,10 +12,10 @@ import { WireFailure } from "../../connection/wire/Wire.js"
 import * as Errors from "../../domain/Errors.js"
 import type * as Protocol from "../../domain/catalog/Protocol.js"
 import type { Fact } from "./journal.js"
-import { background, change, clockTime, elicit, type Link, sample } from "./link.js"
+import { background, change, clockTime, elicit, type FakeLink, sample } from "./link.js"
 import type { Call } from "./model.js"
 
-export interface Request<A> {
+export interface FakeRequest<A> {
   readonly method: string
   readonly name: string
   readonly args: Readonly<Record<string, unknown>>
@@ -48,21 +48,21 @@ interface Pending<A> {
   settled: boolean
 }
 
-export const exchange = <A>(link: Link, request: Request<A>): Effect.Effect<A, Session.RequestError> =>
+export const exchange = <A>(link: FakeLink, request: FakeRequest<A>): Effect.Effect<A, Session.RequestError> =>
   Effect.acquireUseRelease(
     begin(link, request),
     (pending) => (pending === undefined ? notSent(link) : run(link, request, pending)),
     (pending, exit) => (pending === undefined ? Effect.void : finish(link, request, pending, exit))
   )
 
-const notSent = (link: Link) =>
+const notSent = (link: FakeLink) =>
   Effect.suspend(() => {
     const { server } = link.options
     const reason = link.reason ?? new Errors.ConnectionClosed({ server })
     return Effect.fail(requestFailure(server, new WireFailure(reason, "unsent")))
   })
 
-const begin = <A>(link: Link, request: Request<A>): Effect.Effect<Pending<A> | undefined> =>
+const begin = <A>(link: FakeLink, request: FakeRequest<A>): Effect.Effect<Pending<A> | undefined> =>
   Effect.gen(function* () {
     const { server } = link.options
     const reports = yield* Mailbox.make<Protocol.Progress>({ capacity: maxReports, strategy: "sliding" })
@@ -121,7 +121,7 @@ const begin = <A>(link: Link, request: Request<A>): Effect.Effect<Pending<A> | u
     })
   })
 
-const run = <A>(link: Link, request: Request<A>, pending: Pending<A>) =>
+const run = <A>(link: FakeLink, request: FakeRequest<A>, pending: Pending<A>) =>
   Effect.gen(function* () {
     const { call, outcome, reports } = pending
     const { onProgress } = request
@@ -154,7 +154,7 @@ const handle = (
     Effect.catchTag("NoSuchElementException", () => Effect.void)
   )
 
-const watch = <A>(link: Link, request: Request<A>, pending: Pending<A>): Effect.Effect<void> =>
+const watch = <A>(link: FakeLink, request: FakeRequest<A>, pending: Pending<A>): Effect.Effect<void> =>
   Effect.clockWith((clock) =>
     Effect.suspend(() => {
       if (pending.settled) return Effect.void
@@ -175,8 +175,8 @@ const watch = <A>(link: Link, request: Request<A>, pending: Pending<A>): Effect.
   )
 
 const finish = <A>(
-  link: Link,
-  request: Request<A>,
+  link: FakeLink,
+  request: FakeRequest<A>,
   pending: Pending<A>,
   exit: Exit.Exit<A, Session.RequestError>
 ): Effect.Effect<void> =>

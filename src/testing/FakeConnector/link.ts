@@ -20,7 +20,7 @@ export interface World {
   /** The pending tool calls that were not returned to the test yet. */
   readonly pendingCalls: Set<Call<Protocol.CallToolResult>>
   /** The attempts whose scope is not closed. */
-  readonly unclosed: Set<Link>
+  readonly unclosed: Set<FakeLink>
   lastCall: number
 }
 
@@ -32,7 +32,7 @@ export interface Subscription {
   asking: Fiber.RuntimeFiber<void, never> | undefined
 }
 
-export interface Link {
+export interface FakeLink {
   readonly world: World
   readonly options: ConnectOptions
   readonly number: number
@@ -63,22 +63,27 @@ export interface Link {
 }
 
 /** Makes a change. `write` records an event of this link. */
-export const change = <A>(link: Link, f: (write: (fact: Fact) => void, now: number) => A): Effect.Effect<A> =>
+export const change = <A>(link: FakeLink, f: (write: (fact: Fact) => void, now: number) => A): Effect.Effect<A> =>
   link.world.journal.change((write: Write, now) => f((fact) => write(link.options.server, link.number, fact), now))
 
 /** Starts a background fiber of the server. It ends with the link, even if its starter is uninterruptible. */
-export const background = <A, E>(link: Link, effect: Effect.Effect<A, E>): Effect.Effect<Fiber.RuntimeFiber<A, E>> =>
-  Effect.forkIn(Effect.interruptible(effect), link.scope)
+export const background = <A, E>(
+  link: FakeLink,
+  effect: Effect.Effect<A, E>
+): Effect.Effect<Fiber.RuntimeFiber<A, E>> => Effect.forkIn(Effect.interruptible(effect), link.scope)
 
 /** Changes an open session. Returns false if it is not open. */
-export const whenOpen = (link: Link, f: (write: (fact: Fact) => void, now: number) => void): Effect.Effect<boolean> =>
+export const whenOpen = (
+  link: FakeLink,
+  f: (write: (fact: Fact) => void, now: number) => void
+): Effect.Effect<boolean> =>
   change(link, (write, now) => {
     if (link.stage !== "open") return false
     f(write, now)
     return true
   })
 
-export const notify = (link: Link, notification: Session.Notification): Effect.Effect<boolean> =>
+export const notify = (link: FakeLink, notification: Session.Notification): Effect.Effect<boolean> =>
   whenOpen(link, (write) => {
     link.notifications.publish(notification)
     write({ type: "notified", notification })
@@ -91,14 +96,14 @@ export const resolve = <A, E>(answer: Answer<A, E>, call: Call<A>): Effect.Effec
     return Effect.isEffect(given) ? (given as Effect.Effect<A, E>) : Effect.succeed(given)
   })
 
-export const refusal = (link: Link, code: number, message: string) =>
+export const refusal = (link: FakeLink, code: number, message: string) =>
   new Errors.ProtocolError({ server: link.options.server, code, message })
 
 /** The time for the clocks of requests: it stands still while they are held. */
-export const clockTime = (link: Link, now: number): number => (link.questions > 0 ? link.askedAt : now) - link.stood
+export const clockTime = (link: FakeLink, now: number): number => (link.questions > 0 ? link.askedAt : now) - link.stood
 
 /** Holds the clocks of all requests: a server does not say which request a question belongs to. */
-const holding = <A, E>(link: Link, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+const holding = <A, E>(link: FakeLink, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   Effect.clockWith((clock) =>
     Effect.acquireUseRelease(
       Effect.sync(() => {
@@ -119,7 +124,7 @@ const holding = <A, E>(link: Link, effect: Effect.Effect<A, E>): Effect.Effect<A
 
 /** Runs a handler of the client. The wait ends with the session. */
 const ask = <Request, Result>(
-  link: Link,
+  link: FakeLink,
   method: Extract<Fact, { readonly type: "asked" }>["method"],
   handler: ((request: Request) => Effect.Effect<Result>) | undefined,
   request: Request
@@ -145,8 +150,8 @@ const ask = <Request, Result>(
   )
 }
 
-export const elicit = (link: Link, request: Protocol.ElicitRequest) =>
+export const elicit = (link: FakeLink, request: Protocol.ElicitRequest) =>
   ask(link, "elicitation/create", link.options.handlers?.elicit, request)
 
-export const sample = (link: Link, request: Protocol.SampleRequest) =>
+export const sample = (link: FakeLink, request: Protocol.SampleRequest) =>
   ask(link, "sampling/createMessage", link.options.handlers?.sample, request)

@@ -11,14 +11,14 @@ import type * as Listing from "../../domain/catalog/Listing.js"
 import * as Protocol from "../../domain/catalog/Protocol.js"
 import { exchange } from "./fakeExchange.js"
 import type { Fact } from "./journal.js"
-import { background, change, type Link, refusal, resolve } from "./link.js"
+import { background, change, type FakeLink, refusal, resolve } from "./link.js"
 import type { Answers, Call, List, PromptInput, ResourceInput, ResourceTemplateInput, ToolInput } from "./model.js"
 import { subscribe } from "./subscribe.js"
 
 type ListName = Extract<Fact, { readonly type: "listed" }>["list"]
 
 /** The result of the handshake, from the current description of the server. */
-export const infoOf = (link: Link): Session.Info => {
+export const infoOf = (link: FakeLink): Session.Info => {
   const { config, server } = link.options
   const { completes, info, prompts, resources, resourceTemplates, tools } = link.settings
   const remote = config._tag === "Remote" && config.transport === "sse" ? "sse" : "streamable-http"
@@ -38,7 +38,7 @@ export const infoOf = (link: Link): Session.Info => {
   }
 }
 
-export const makeSession = (link: Link): Session.Session => {
+export const makeSession = (link: FakeLink): Session.Session => {
   const info = infoOf(link)
   const { config, server } = link.options
 
@@ -192,7 +192,7 @@ export const makeSession = (link: Link): Session.Session => {
   }
 }
 
-const probe = (link: Link, server: string, after: number): Effect.Effect<void, Errors.ConnectionError> =>
+const probe = (link: FakeLink, server: string, after: number): Effect.Effect<void, Errors.ConnectionError> =>
   Effect.gen(function* () {
     const answered = yield* Deferred.make<void, Errors.ConnectionError>()
     const ended = (reason: Errors.ConnectionError) => Deferred.unsafeDone(answered, Effect.fail(reason))

@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import * as Broadcast from "../../system/stream/Broadcast.js"
 import type * as Session from "../../connection/Session.js"
 import { exchange } from "./fakeExchange.js"
-import { background, change, type Link, resolve, type Subscription } from "./link.js"
+import { background, change, type FakeLink, resolve, type Subscription } from "./link.js"
 
 interface Clocks {
   readonly idle: number
@@ -16,7 +16,7 @@ interface Clocks {
 }
 
 export const subscribe = (
-  link: Link,
+  link: FakeLink,
   uri: string,
   clocks: Clocks
 ): Stream.Stream<{ readonly uri: string }, Session.RequestError> =>
@@ -32,7 +32,7 @@ export const subscribe = (
     })
   )
 
-const enter = (link: Link, uri: string, clocks: Clocks): Effect.Effect<Subscription> =>
+const enter = (link: FakeLink, uri: string, clocks: Clocks): Effect.Effect<Subscription> =>
   Effect.suspend(() => {
     const known = link.subscriptions.get(uri)
     if (known !== undefined) {
@@ -52,7 +52,7 @@ const enter = (link: Link, uri: string, clocks: Clocks): Effect.Effect<Subscript
     })
   })
 
-const ask = (link: Link, uri: string, clocks: Clocks, subscription: Subscription): Effect.Effect<void> =>
+const ask = (link: FakeLink, uri: string, clocks: Clocks, subscription: Subscription): Effect.Effect<void> =>
   Effect.asVoid(
     Effect.intoDeferred(
       exchange<void>(link, {
@@ -67,7 +67,7 @@ const ask = (link: Link, uri: string, clocks: Clocks, subscription: Subscription
     )
   )
 
-const leave = (link: Link, uri: string, subscription: Subscription): Effect.Effect<void> =>
+const leave = (link: FakeLink, uri: string, subscription: Subscription): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (--subscription.readers > 0) return Effect.void
     if (link.subscriptions.get(uri) === subscription) link.subscriptions.delete(uri)

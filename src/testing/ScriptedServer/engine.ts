@@ -6,7 +6,7 @@
  */
 import type { CommonStep, Rule, Script } from "./model.js"
 
-export interface Message {
+export interface ClientMessage {
   readonly id?: number | string
   readonly method?: string
   readonly params?: Readonly<Record<string, unknown>>
@@ -20,10 +20,10 @@ export interface Port<Step> {
 
 export interface Engine<Step> {
   /** The steps of the rule that matches an event, if there is one. */
-  readonly find: (on: string, message?: Message) => ReadonlyArray<Step> | undefined
+  readonly find: (on: string, message?: ClientMessage) => ReadonlyArray<Step> | undefined
   /** Records a message. Returns true if it is a response to a request of the server. */
-  readonly note: (message: Message) => boolean
-  readonly run: (steps: ReadonlyArray<Step>, port: Port<Step>, message?: Message) => Promise<void>
+  readonly note: (message: ClientMessage) => boolean
+  readonly run: (steps: ReadonlyArray<Step>, port: Port<Step>, message?: ClientMessage) => Promise<void>
   readonly setRules: (rules: ReadonlyArray<Rule<Step>>) => void
 }
 
@@ -32,7 +32,7 @@ export function makeEngine<Step extends { readonly step: string }>(
   sleep: (ms: number) => Promise<void>
 ): Engine<Step> {
   const received: Array<unknown> = []
-  const unanswered = new Set<Message>()
+  const unanswered = new Set<ClientMessage>()
   const questions = new Map<string, (answer: unknown) => void>()
   let lastQuestion = 0
   let rules: Array<{ readonly rule: Rule<Step>; seen: number }> = []
@@ -42,9 +42,9 @@ export function makeEngine<Step extends { readonly step: string }>(
   }
   setRules(script.rules ?? [])
 
-  const isRequest = (message: Message | undefined) => message?.method !== undefined && message.id !== undefined
+  const isRequest = (message: ClientMessage | undefined) => message?.method !== undefined && message.id !== undefined
 
-  const find = (on: string, message?: Message) => {
+  const find = (on: string, message?: ClientMessage) => {
     let found: ReadonlyArray<Step> | undefined
     for (const each of rules) {
       const { rule } = each
@@ -81,7 +81,7 @@ export function makeEngine<Step extends { readonly step: string }>(
 
   const error = (code: number, message: string, data?: unknown) => ({ error: { code, message, data } })
 
-  const page = (list: string, params: Message["params"]) => {
+  const page = (list: string, params: ClientMessage["params"]) => {
     const items = lists[list]
     if (items === undefined) return error(-32601, "Method not found")
     const from = Number(params?.cursor ?? 0)
@@ -95,7 +95,7 @@ export function makeEngine<Step extends { readonly step: string }>(
       ? { result }
       : error(code, "Unknown: " + String(value))
 
-  const usual = ({ method, params }: Message): Readonly<Record<string, unknown>> => {
+  const usual = ({ method, params }: ClientMessage): Readonly<Record<string, unknown>> => {
     switch (method) {
       case "initialize": {
         const requested = params?.protocolVersion
@@ -143,7 +143,7 @@ export function makeEngine<Step extends { readonly step: string }>(
   }
 
   /** The default response. In the modern era every result has a type, and some have a lifetime. */
-  const usually = (request: Message): Readonly<Record<string, unknown>> => {
+  const usually = (request: ClientMessage): Readonly<Record<string, unknown>> => {
     const reply = usual(request)
     if (!modern || reply.result === undefined) return reply
     const lasting = /\/(list|discover|read)$/.test(request.method ?? "") && { ttlMs: 0, cacheScope: "private" }
@@ -151,7 +151,7 @@ export function makeEngine<Step extends { readonly step: string }>(
   }
 
   /** Replaces placeholders. */
-  const fill = (value: unknown, message: Message | undefined, answer: unknown): unknown => {
+  const fill = (value: unknown, message: ClientMessage | undefined, answer: unknown): unknown => {
     if (Array.isArray(value)) return value.map((each) => fill(each, message, answer))
     if (typeof value !== "object" || value === null) return value
     const { $ } = value as { readonly $?: unknown }
@@ -162,9 +162,9 @@ export function makeEngine<Step extends { readonly step: string }>(
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, fill(each, message, answer)]))
   }
 
-  const run = async (steps: ReadonlyArray<Step>, port: Port<Step>, message?: Message) => {
+  const run = async (steps: ReadonlyArray<Step>, port: Port<Step>, message?: ClientMessage) => {
     let answer: unknown
-    const reply = (body: (request: Message) => Readonly<Record<string, unknown>>) => {
+    const reply = (body: (request: ClientMessage) => Readonly<Record<string, unknown>>) => {
       // On a resumed stream, the oldest pending request is answered.
       const request = isRequest(message) ? message : unanswered.values().next().value
       if (request === undefined) return undefined
@@ -216,7 +216,7 @@ export function makeEngine<Step extends { readonly step: string }>(
     }
   }
 
-  const note = (message: Message) => {
+  const note = (message: ClientMessage) => {
     received.push(message)
     if (isRequest(message)) unanswered.add(message)
     if (message.method !== undefined) return false

@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
-import { type Engine, makeEngine, type Message, type Port } from "./engine.js"
+import { type Engine, makeEngine, type ClientMessage, type Port } from "./engine.js"
 import { type HttpPort, makePort } from "./httpPort.js"
 import type { HttpScript, HttpStep, Rule } from "./model.js"
 
@@ -23,7 +23,7 @@ export interface Received {
   readonly body?: unknown
 }
 
-export interface Running {
+export interface RunningServer {
   readonly url: string
   readonly received: ReadonlyArray<Received>
   /** Callbacks that run after each request. */
@@ -36,7 +36,7 @@ export interface Running {
   readonly close: () => Promise<void>
 }
 
-export const startHttp = async (script: HttpScript): Promise<Running> => {
+export const startHttp = async (script: HttpScript): Promise<RunningServer> => {
   const received: Array<Received> = []
   const onReceived = new Set<() => void>()
   const sessions = new Set<string>()
@@ -87,7 +87,7 @@ export const startHttp = async (script: HttpScript): Promise<Running> => {
 
   const post = (request: IncomingMessage, port: HttpPort, plain: (status: number) => void, body: unknown) => {
     if (typeof body !== "object" || body === null) return plain(400)
-    const message = body as Message
+    const message = body as ClientMessage
     if (script.sessions === true) {
       if (message.method === "initialize") {
         const session = randomUUID()
@@ -105,7 +105,7 @@ export const startHttp = async (script: HttpScript): Promise<Running> => {
     const stream = [...streams].at(-1)
     if (!request.url?.startsWith("/messages") || stream === undefined) return plain(405)
     plain(202)
-    return dispatch(engine, body as Message, stream, () => {})
+    return dispatch(engine, body as ClientMessage, stream, () => {})
   }
 
   const server = createServer((request, response) => {
@@ -155,7 +155,7 @@ export const startHttp = async (script: HttpScript): Promise<Running> => {
   }
 }
 
-const dispatch = (engine: Engine<HttpStep>, message: Message, port: Port<HttpStep>, accept: () => void) => {
+const dispatch = (engine: Engine<HttpStep>, message: ClientMessage, port: Port<HttpStep>, accept: () => void) => {
   const isAnswer = engine.note(message)
   const steps = engine.find(isAnswer ? "response" : (message.method ?? ""), message)
   if (steps !== undefined) return void engine.run(steps, port, message)

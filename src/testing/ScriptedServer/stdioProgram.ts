@@ -2,7 +2,7 @@
  * The program of a scripted stdio server. Its source is sent to the process, so it must not use anything outside of the
  * function.
  */
-import type { makeEngine, Message, Port } from "./engine.js"
+import type { makeEngine, ClientMessage, Port } from "./engine.js"
 import type { StdioScript, StdioStep } from "./model.js"
 
 export function stdioProgram(
@@ -68,7 +68,7 @@ export function stdioProgram(
   }
 
   const receive = (line: string) => {
-    let message: Message
+    let message: ClientMessage
     try {
       message = JSON.parse(line)
     } catch {

@@ -1,7 +1,7 @@
 /** Throws what the SDK throws, and checks the typed error that it is converted to. */
 import { assert, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
-import { type Context, connectionError } from "../../../src/connection/sdk/sdkClassify.js"
+import { type ErrorContext, connectionError } from "../../../src/connection/sdk/sdkClassify.js"
 import * as Errors from "../../../src/domain/Errors.js"
 import * as Failure from "../../../src/domain/server/Failure.js"
 import * as Secrets from "../../../src/domain/Secrets.js"
@@ -9,7 +9,7 @@ import * as Peers from "./contractServers/peers.js"
 
 export const secret = "hunter2-hunter2"
 
-export const context: Context = {
+export const context: ErrorContext = {
   server: "it",
   scrub: Secrets.scrub(Secrets.make([secret])),
   scrubBeginning: Secrets.scrubBeginning(Secrets.make([secret])),

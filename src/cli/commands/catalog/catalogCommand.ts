@@ -11,7 +11,7 @@ import { withSupervisor } from "../../supervisor/withSupervisor.js"
 
 type Catalog = Effect.Effect.Success<SupervisorHandle["catalog"]>
 
-interface Kind<Item> {
+interface CatalogKind<Item> {
   /** The plural, for the message that there are none. */
   readonly noun: string
   readonly select: (catalog: Catalog) => ReadonlyArray<Item>
@@ -24,7 +24,7 @@ interface Kind<Item> {
 /** Lists one kind of the catalog, of one server or all. Returns 3 if the named server lists nothing and is not usable. */
 export const catalogCommand = <Item extends { readonly server: string }>(
   input: Shared & { readonly server: string | undefined },
-  { noun, select, table }: Kind<Item>
+  { noun, select, table }: CatalogKind<Item>
 ) => {
   const { json, server } = input
   return withSupervisor(input, { only: server === undefined ? undefined : [server] }, (handle) =>

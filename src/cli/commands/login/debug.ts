@@ -2,7 +2,7 @@ import * as Effect from "effect/Effect"
 import { layerFile } from "../../../auth/CredentialStore.js"
 import { hostOf } from "../../supervisor/commandHost.js"
 import { loginSteps } from "./loginSteps.js"
-import { findServer, probe, type Step } from "./probe.js"
+import { findServer, probe, type ProbeStep } from "./probe.js"
 import { Screen } from "../../terminal/Screen.js"
 import { stepLine } from "../../show/showSteps.js"
 import { argument, command, type Input } from "../../words/spec.js"
@@ -24,8 +24,8 @@ export const run = (input: Input<typeof spec>) =>
     const screen = yield* Screen
     const host = hostOf(input)
     const server = yield* findServer(input.name, host)
-    const steps: Array<Step> = []
-    const onStep = (step: Step) =>
+    const steps: Array<ProbeStep> = []
+    const onStep = (step: ProbeStep) =>
       Effect.suspend(() => {
         steps.push(step)
         return input.json ? Effect.void : screen.out(stepLine(step, screen.style))

@@ -18,9 +18,9 @@ import type { ConnectionError } from "../../../domain/Errors.js"
 import { scrub } from "../../../domain/Secrets.js"
 import { type Remote, secrets } from "../../../domain/server/ServerConfig.js"
 import { duration } from "../../show/showServers.js"
-import type { Step } from "./probe.js"
+import type { ProbeStep } from "./probe.js"
 
-type OnStep = (step: Step) => Effect.Effect<void>
+type OnStep = (step: ProbeStep) => Effect.Effect<void>
 
 /** Tokens are never shown. Secrets of the config are hidden: addresses and responses may repeat them. */
 export const loginSteps = (name: string, config: Remote, onStep: OnStep) => {
@@ -47,7 +47,7 @@ const reportTarget = Effect.fnUntraced(function* (target: LoginTarget, report: O
   yield* report({ phase: "token", ok, detail: describeTokens(target, tokens, now) })
 }, Effect.scoped)
 
-const discoveryStep = ({ detail, ok, request, subject }: DiscoveryStep): Step => ({
+const discoveryStep = ({ detail, ok, request, subject }: DiscoveryStep): ProbeStep => ({
   phase: subject === "server" ? "without login" : subject,
   ok,
   detail: request === undefined ? detail : `${request.method} ${request.url}: ${detail}`

@@ -21,7 +21,7 @@ import type { AttemptPhase } from "../../../domain/server/ServerStatus.js"
 import { notApproved } from "../../failure.js"
 import type { hostOf } from "../../supervisor/commandHost.js"
 
-export interface Step {
+export interface ProbeStep {
   readonly phase: string
   readonly ok: boolean
   /** The duration in milliseconds. */
@@ -29,10 +29,10 @@ export interface Step {
   readonly detail: string
 }
 
-export interface Report {
+export interface ProbeReport {
   readonly server: string
   readonly usable: boolean
-  readonly steps: ReadonlyArray<Step>
+  readonly steps: ReadonlyArray<ProbeStep>
   /** What to do next, in one sentence. */
   readonly advice: string
 }
@@ -60,10 +60,10 @@ export const findServer = Effect.fnUntraced(function* (name: string, host: Retur
 export const probe = (
   { config, name }: ProbedServer,
   stateDir: string,
-  onStep: (step: Step) => Effect.Effect<void>
-): Effect.Effect<Report> =>
+  onStep: (step: ProbeStep) => Effect.Effect<void>
+): Effect.Effect<ProbeReport> =>
   Effect.gen(function* () {
-    const steps: Array<Step> = []
+    const steps: Array<ProbeStep> = []
     // Errors and lists of a server may repeat the secrets of its config.
     const scrub = Secrets.scrub(ServerConfig.secrets(config))
     let from = yield* Clock.currentTimeMillis
@@ -74,7 +74,12 @@ export const probe = (
       steps.push(step)
       yield* onStep(step)
     })
-    const result = (usable: boolean, advice: string): Report => ({ server: name, usable, steps, advice: scrub(advice) })
+    const result = (usable: boolean, advice: string): ProbeReport => ({
+      server: name,
+      usable,
+      steps,
+      advice: scrub(advice)
+    })
 
     const kind = config._tag === "Local" ? "local" : "remote"
     yield* report("config", true, `${kind}${config.enabled ? "" : ", disabled, but tested anyway"}`)

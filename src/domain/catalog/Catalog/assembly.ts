@@ -4,7 +4,16 @@
 import type { Diagnostic } from "../../Diagnostic.js"
 import type { Tool } from "../Protocol.js"
 import { beginnings } from "../ToolName.js"
-import { distinct, type Maker, makerOf, type Options, type Part, reportsOf, rulesOf, type Source } from "./merger.js"
+import {
+  distinct,
+  type Maker,
+  makerOf,
+  type Options,
+  type ServerPart,
+  reportsOf,
+  rulesOf,
+  type Source
+} from "./merger.js"
 import type { Catalog } from "./model.js"
 
 /**
@@ -64,7 +73,7 @@ export const assembly = (options: Options): Assembly => {
   const byBeginning = new Map<string, Set<string>>()
   /** One for each server with a listing. */
   const makers = new Map<string, Maker>()
-  const parts = new Map<string, Part>()
+  const parts = new Map<string, ServerPart>()
   /** The tools by public name. More than one is a collision, or a tool that is listed twice. */
   const claims = new Map<string, ReadonlyArray<Tool>>()
 
@@ -77,7 +86,7 @@ export const assembly = (options: Options): Assembly => {
 
   const isContested = ({ name }: Tool): boolean => claims.get(name)!.length > 1
 
-  const offered = ({ tools }: Part): ReadonlyArray<Tool> => {
+  const offered = ({ tools }: ServerPart): ReadonlyArray<Tool> => {
     if (!tools.some(isContested)) return tools
     return tools.filter(
       (tool, index) =>
@@ -125,7 +134,7 @@ export const assembly = (options: Options): Assembly => {
     }
   }
 
-  const contribute = (source: Source, part: Part) => {
+  const contribute = (source: Source, part: ServerPart) => {
     const { server } = source
     parts.set(server, part)
     sources.set(server, source)

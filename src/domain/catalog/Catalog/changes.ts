@@ -41,7 +41,7 @@ export const same = (before: Catalog, after: Catalog): boolean =>
   sameItems(before.prompts, after.prompts)
 
 /** An entry of any kind, with its server and id. */
-interface Entry {
+interface ListedItem {
   readonly server: string
   readonly id: string
   readonly item: object
@@ -49,7 +49,7 @@ interface Entry {
 
 const kinds: ReadonlyArray<{
   readonly kind: ListKind
-  readonly entries: (catalog: Catalog) => ReadonlyArray<Entry>
+  readonly entries: (catalog: Catalog) => ReadonlyArray<ListedItem>
 }> = [
   { kind: "tools", entries: ({ tools }) => tools.map((item) => ({ server: item.server, id: item.name, item })) },
   {
@@ -69,8 +69,8 @@ const none: Items = new Map()
 
 const changesOf = (
   kind: ListKind,
-  before: ReadonlyArray<Entry>,
-  after: ReadonlyArray<Entry>
+  before: ReadonlyArray<ListedItem>,
+  after: ReadonlyArray<ListedItem>
 ): ReadonlyArray<Change> => {
   const old = byServer(before)
   const now = byServer(after)
@@ -87,7 +87,7 @@ const changeBetween = (before: Items, after: Items): Pick<Change, "added" | "rem
   return added.length > 0 || removed.length > 0 || redefined() ? { added, removed } : undefined
 }
 
-const byServer = (entries: ReadonlyArray<Entry>): ReadonlyMap<string, Items> => {
+const byServer = (entries: ReadonlyArray<ListedItem>): ReadonlyMap<string, Items> => {
   const servers = new Map<string, Map<string, Array<object>>>()
   for (const { id, item, server } of entries) {
     const items = servers.get(server) ?? new Map<string, Array<object>>()

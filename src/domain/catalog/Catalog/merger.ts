@@ -92,14 +92,14 @@ export const rulesOf = (
   filterOf: filtersOf({ global, agent })
 })
 
-type Report = readonly [server: string, diagnostic: Diagnostic]
+type ServerReport = readonly [server: string, diagnostic: Diagnostic]
 
-export interface Part extends Omit<Catalog, "revision"> {
-  readonly reports: ReadonlyArray<Report>
+export interface ServerPart extends Omit<Catalog, "revision"> {
+  readonly reports: ReadonlyArray<ServerReport>
 }
 
 /** Builds one server's part of the catalog. Caches the parts of unchanged lists. */
-export type Maker = (source: Source) => Part
+export type Maker = (source: Source) => ServerPart
 
 export const makerOf = (server: string, { filterOf, nameOf }: Rules): Maker => {
   const each = <Listed, Made>(make: (listed: Listed, server: string) => Made) =>
@@ -112,7 +112,7 @@ export const makerOf = (server: string, { filterOf, nameOf }: Rules): Maker => {
       .map((listed) => entries.tool(listed, server, nameOf({ server, tool: listed.name })))
   })
   const reports = remembering((list: ReadonlyArray<ListedTool>, globs: ToolName.Globs) =>
-    idlePatterns(globs, list).map((diagnostic): Report => [server, diagnostic])
+    idlePatterns(globs, list).map((diagnostic): ServerReport => [server, diagnostic])
   )
   const resources = each(entries.resource)
   const resourceTemplates = each(entries.resourceTemplate)
@@ -180,7 +180,7 @@ export const distinct = (
   return { tools: tools.filter((_, index) => owners.has(claims[index]!)), collisions }
 }
 
-export const reportsOf = ({ name, refs }: Collision): ReadonlyArray<Report> =>
+export const reportsOf = ({ name, refs }: Collision): ReadonlyArray<ServerReport> =>
   refs.map((ref) => {
     const others = refs.filter((other) => other !== ref).map(({ server, tool }) => `${quote(tool)} of ${quote(server)}`)
     const message = `the tool has the same public name (${name}) as ${others.join(" and ")}; none of them is offered`
@@ -189,7 +189,7 @@ export const reportsOf = ({ name, refs }: Collision): ReadonlyArray<Report> =>
 
 const quote = (text: string): string => JSON.stringify(text)
 
-const byServer = (reports: ReadonlyArray<Report>): Merged["diagnostics"] => {
+const byServer = (reports: ReadonlyArray<ServerReport>): Merged["diagnostics"] => {
   const diagnostics = new Map<string, Array<Diagnostic>>()
   for (const [server, diagnostic] of reports) {
     const reported = diagnostics.get(server)

@@ -5,10 +5,10 @@ import * as Predicate from "effect/Predicate"
 import { describeType, type Issue } from "../../Issue.js"
 
 /** Receives each issue, with its path from the checked value. */
-export type Report = (issue: Issue) => void
+export type ReportIssue = (issue: Issue) => void
 
 /** Returns the value, a copy without its invalid parts, or undefined if nothing is valid. */
-export type Check = (value: unknown, report: Report) => unknown
+export type Check = (value: unknown, report: ReportIssue) => unknown
 
 /** The checks for some keys of an object. Other keys are not checked. */
 export type Checks = ReadonlyArray<readonly [key: string, check: Check]>
@@ -16,12 +16,12 @@ export type Checks = ReadonlyArray<readonly [key: string, check: Check]>
 type Json = Readonly<Record<string, unknown>>
 
 /** Reports a value of a wrong type and returns undefined. */
-export const wrong = (report: Report, expected: string, value: unknown): undefined =>
+export const wrong = (report: ReportIssue, expected: string, value: unknown): undefined =>
   void report({ path: [], expected, found: describeType(value) })
 
 /** Prefixes the path of each issue. Most values have no issue, so no path is built before. */
 const under =
-  (step: string | number, report: Report): Report =>
+  (step: string | number, report: ReportIssue): ReportIssue =>
   (issue) =>
     report({ ...issue, path: [step, ...issue.path] })
 
@@ -53,7 +53,7 @@ export const struct =
   }
 
 /** Whether all required keys are present and valid. */
-export const isComplete = (value: Json, required: Checks, report: Report): boolean => {
+export const isComplete = (value: Json, required: Checks, report: ReportIssue): boolean => {
   let complete = true
   for (const [key, check] of required) {
     check(value[key], (issue) => {
@@ -65,7 +65,7 @@ export const isComplete = (value: Json, required: Checks, report: Report): boole
 }
 
 /** The object without its invalid optional keys. Null counts as absent: some servers send it for missing values. */
-export const withoutWrong = (value: Json, optional: Checks, report: Report): Json => {
+export const withoutWrong = (value: Json, optional: Checks, report: ReportIssue): Json => {
   let copy: Record<string, unknown> | undefined
   for (const [key, check] of optional) {
     const found = value[key]

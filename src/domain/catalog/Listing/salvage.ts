@@ -10,7 +10,7 @@ import { describeType, type Issue, render, renderAll } from "../../Issue.js"
 import { type Checks, isComplete, withoutWrong } from "./check.js"
 
 /** The rules for the entries of a list. */
-export interface Kind {
+export interface EntryRules {
   /** The word for one entry in messages. */
   readonly noun: string
   /** The required key that identifies an entry, a string. */
@@ -33,7 +33,7 @@ export const maxIdLength = 8_192
 export const maxDiagnostics = 100
 
 export const salvage = (
-  kind: Kind,
+  kind: EntryRules,
   entries: ReadonlyArray<unknown>
 ): { readonly items: ReadonlyArray<unknown>; readonly diagnostics: ReadonlyArray<Diagnostic> } => {
   const { id, noun, optional, refusal, required } = kind

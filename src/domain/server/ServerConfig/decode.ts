@@ -27,7 +27,7 @@ export interface Decoded {
   readonly warnings: ReadonlyArray<Diagnostic>
 }
 
-type Defaults = typeof Input.Defaults.Type
+type DecodedDefaults = typeof Input.Defaults.Type
 
 /**
  * Decodes one server's entry. Unknown keys are warnings. Any other mistake is an error that names each place and what is
@@ -40,7 +40,7 @@ export const decode = (
   server: string,
   input: unknown,
   /** Settings for keys that the entry omits. */
-  defaults: Defaults = {}
+  defaults: DecodedDefaults = {}
 ): Either.Either<Decoded, InvalidConfig> =>
   Either.map(check(server, input), ({ config, warnings }) => ({
     config: Option.map(config, (build) => build(defaults)),
@@ -50,7 +50,7 @@ export const decode = (
 /** A valid entry, with a function that builds its config. */
 export interface Checked {
   /** None for an entry that only enables or disables a server of a lower layer. */
-  readonly config: Option.Option<(defaults: Defaults) => ServerConfig>
+  readonly config: Option.Option<(defaults: DecodedDefaults) => ServerConfig>
   readonly warnings: ReadonlyArray<Diagnostic>
 }
 
@@ -74,7 +74,7 @@ const checkPlain = (server: string, input: unknown): Either.Either<Checked, Inva
     case "local":
       return Either.flatMap(parse(server, Input.Local, input), ({ value, warnings }) => {
         const issues = [...variableIssues("env", value.env), ...variableIssues("environment", value.environment)]
-        const config = Option.some((defaults: Defaults) => toLocal(value, defaults))
+        const config = Option.some((defaults: DecodedDefaults) => toLocal(value, defaults))
         return issues.length === 0
           ? Either.right({ config, warnings: [...warnings, ...localWarnings(value)] })
           : invalid(server, issues)
@@ -82,7 +82,7 @@ const checkPlain = (server: string, input: unknown): Either.Either<Checked, Inva
     case "remote":
       return Either.flatMap(parse(server, Input.Remote, input), ({ value, warnings }) => {
         const issues = headerIssues(value.headers)
-        const config = Option.some((defaults: Defaults) => toRemote(value, defaults))
+        const config = Option.some((defaults: DecodedDefaults) => toRemote(value, defaults))
         return issues.length === 0 ? Either.right({ config, warnings }) : invalid(server, issues)
       })
     case "type":
@@ -116,7 +116,7 @@ const checkPlain = (server: string, input: unknown): Either.Either<Checked, Inva
  */
 export const decodeDefaults = (
   input: unknown
-): Either.Either<{ readonly defaults: Defaults; readonly warnings: ReadonlyArray<Diagnostic> }, InvalidConfig> =>
+): Either.Either<{ readonly defaults: DecodedDefaults; readonly warnings: ReadonlyArray<Diagnostic> }, InvalidConfig> =>
   plain(input).pipe(
     Either.mapLeft((issues) => new InvalidConfig({ issues })),
     Either.flatMap((entry) => parse(undefined, Input.Defaults, entry)),

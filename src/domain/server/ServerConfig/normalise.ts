@@ -9,10 +9,10 @@ import { defaults as builtIn } from "./defaults.js"
 import * as Input from "./Input.js"
 import type { Common, Local, OAuthSettings, Remote } from "./model.js"
 
-type Defaults = typeof Input.Defaults.Type
+type DecodedDefaults = typeof Input.Defaults.Type
 type CommonInput = Omit<typeof Input.Remote.Type, "type" | "url" | "headers" | "oauth" | "caFile" | "privateNetwork">
 
-export const toLocal = (input: typeof Input.Local.Type, defaults: Defaults): Local => {
+export const toLocal = (input: typeof Input.Local.Type, defaults: DecodedDefaults): Local => {
   const conceal = redactWith(input.secrets)
   const words = isText(input.command) ? [input.command] : input.command
   // the schema guarantees that there is a program
@@ -28,7 +28,7 @@ export const toLocal = (input: typeof Input.Local.Type, defaults: Defaults): Loc
   }
 }
 
-export const toRemote = (input: typeof Input.Remote.Type, defaults: Defaults): Remote => ({
+export const toRemote = (input: typeof Input.Remote.Type, defaults: DecodedDefaults): Remote => ({
   _tag: "Remote",
   transport: input.type === "sse" ? "sse" : input.type === undefined || input.type === "remote" ? "auto" : "http",
   url: redactWith(input.secrets)(input.url),
@@ -52,7 +52,7 @@ const toOAuth = (input: typeof Input.OAuth.Type, conceal: (text: Text) => Text):
   }
 }
 
-const toCommon = (input: CommonInput, defaults: Defaults, maxRestarts: number): Common => {
+const toCommon = (input: CommonInput, defaults: DecodedDefaults, maxRestarts: number): Common => {
   const restart = { ...defined(defaults.restart ?? {}), ...defined(input.restart ?? {}) }
   const exclusive = input.exclusive ?? false
   const idleStop = input.idleStop ?? defaults.idleStop
