@@ -75,7 +75,14 @@ export const Login = Schema.Struct({
  */
 export type Login = typeof Login.Type
 
-const Arguments = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+const isArguments = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** The arguments of a tool, passed on as they are. `Schema.Record` would drop an argument named `__proto__`. */
+const Arguments = Schema.declare(isArguments, {
+  jsonSchema: { type: "object", additionalProperties: {} },
+  description: "an object"
+})
 
 /**
  * @since 0.1.0
