@@ -40,6 +40,15 @@ describe("lists", () => {
     })
   )
 
+  it.scoped("are empty with a diagnostic if the server does not know the method", () =>
+    Effect.gen(function* () {
+      const unknown = new Errors.ProtocolError({ server: "a", code: -32601, message: "no" })
+      const { session } = yield* openServer({ tools: Effect.fail(unknown) })
+      const { diagnostics, items } = yield* session.listTools
+      assert.deepStrictEqual([items, diagnostics.map(({ code }) => code)], [[], ["list_not_there"]])
+    })
+  )
+
   it.scoped("time out", () =>
     Effect.gen(function* () {
       const { session } = yield* openServer({ tools: Effect.never })

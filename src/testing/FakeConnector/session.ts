@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Session from "../../connection/Session.js"
+import type { Diagnostic } from "../../domain/Diagnostic.js"
 import * as Errors from "../../domain/Errors.js"
 import type * as Listing from "../../domain/catalog/Listing.js"
 import * as Protocol from "../../domain/catalog/Protocol.js"
@@ -64,7 +65,11 @@ export const makeSession = (link: FakeLink): Session.Session => {
         // The names of lists and of options are the same.
         answer: (call) => resolve((link.settings[name] as List<Input, Item> | undefined) ?? [], call)
       })
-      return Effect.map(request, (given) => toListing(given, item))
+      return Effect.catchIf(
+        Effect.map(request, (given) => toListing(given, item)),
+        (error) => error._tag === "ProtocolError" && error.code === Protocol.errorCodes.MethodNotFound,
+        () => Effect.succeed<Listing.Listing<Item>>({ items: [], diagnostics: [unknownList(name)] })
+      )
     })
 
   const request = <A>(spec: {
@@ -226,6 +231,13 @@ const toListing = <Input, Item>(
   given: ReadonlyArray<Input> | Listing.Listing<Item>,
   item: (input: Input) => Item
 ): Listing.Listing<Item> => ("items" in given ? given : { items: given.map(item), diagnostics: [] })
+
+/** The diagnostic of a list that the server does not know, as a real session has it. */
+const unknownList = (name: ListName): Diagnostic => ({
+  severity: "warning",
+  code: "list_not_there",
+  message: `it does not know ${name === "resourceTemplates" ? "resources/templates" : name}/list`
+})
 
 const toTool = (input: ToolInput): Listing.ListedTool =>
   typeof input === "string"
