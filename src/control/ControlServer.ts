@@ -178,7 +178,7 @@ const make = (
     const { allowedHosts = [], allowedOrigins = [], heartbeat = "15 seconds", maxBody = 4 * 1024 * 1024 } = options
     const { host = defaultHost, mounts = [], ownToken, port = defaultPort, socket, token } = options
     yield* checkBind(options)
-    const policy: Admission.AdmissionPolicy = {
+    const policy: Admission.Policy = {
       isTokenValid: ControlToken.accepts(ownToken === undefined ? [token] : [token, ownToken]),
       isHostAllowed: Hostnames.isAllowed(host, allowedHosts),
       allowedOrigins,

@@ -51,9 +51,9 @@ describe("an update of the watched paths that exceeds its time limit", () => {
     Effect.gen(function* () {
       const { answer, changes, late, open, watching } = yield* disk
       assert.isFalse(yield* late("/a/file"))
-      assert.deepStrictEqual([watching.isDeaf(), changes()], [true, 0])
+      assert.deepStrictEqual([watching.needsPolling(), changes()], [true, 0])
       yield* answer
-      assert.deepStrictEqual([watching.isDeaf(), changes(), [...open].sort()], [false, 1, ["/", "/a"]])
+      assert.deepStrictEqual([watching.needsPolling(), changes(), [...open].sort()], [false, 1, ["/", "/a"]])
     })
   )
 
@@ -72,9 +72,9 @@ describe("an update of the watched paths that exceeds its time limit", () => {
       const { answer, late, open, watching } = yield* disk
       yield* late("/a/file")
       yield* late("/b/file")
-      assert.isTrue(watching.isDeaf())
+      assert.isTrue(watching.needsPolling())
       yield* answer
-      assert.deepStrictEqual([watching.isDeaf(), [...open].sort()], [false, ["/", "/b"]])
+      assert.deepStrictEqual([watching.needsPolling(), [...open].sort()], [false, ["/", "/b"]])
     })
   )
 })

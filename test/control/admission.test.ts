@@ -6,7 +6,7 @@ import * as Hostnames from "../../src/control/server/hostnames.js"
 
 const token = "a-token-of-some-length"
 
-const policy = (boundHost = "127.0.0.1", allowedHosts: ReadonlyArray<string> = []): Admission.AdmissionPolicy => ({
+const policy = (boundHost = "127.0.0.1", allowedHosts: ReadonlyArray<string> = []): Admission.Policy => ({
   isTokenValid: ControlToken.accepts([Redacted.make(token), Redacted.make("another-token-that-does")]),
   isHostAllowed: Hostnames.isAllowed(boundHost, allowedHosts),
   allowedOrigins: ["https://allowed.test"],

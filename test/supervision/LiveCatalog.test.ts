@@ -14,7 +14,7 @@ const source = (server: string, ...tools: ReadonlyArray<string>): Catalog.Source
   tools: {}
 })
 
-const makeBook = (rules: Partial<LiveCatalog.CatalogRules> = {}) => {
+const makeBook = (rules: Partial<LiveCatalog.Rules> = {}) => {
   const world = {
     sources: [] as ReadonlyArray<Catalog.Source>,
     all: [] as ReadonlyArray<Catalog.Source>,
@@ -25,7 +25,7 @@ const makeBook = (rules: Partial<LiveCatalog.CatalogRules> = {}) => {
     allSources: () => world.all,
     onChange: (changes, revision) => world.changes.push({ changes, revision })
   })
-  const configure = (next: Partial<LiveCatalog.CatalogRules>) =>
+  const configure = (next: Partial<LiveCatalog.Rules>) =>
     book.configure({ configured: ["a", "b"], tools: {}, agents: new Map(), ...next })
   configure(rules)
   const show = (...sources: ReadonlyArray<Catalog.Source>) => {

@@ -131,33 +131,37 @@ export const load = (
       reads.flatMap(({ content, layer }) => (Either.isLeft(content) ? [[layer.name, content.left] as const] : []))
     )
     const texts = new Map([
-      ...files.map(({ path, said }) => [path, said] as const),
-      ...Array.from(contents, ([path, found]) => [path, said(found)] as const),
+      ...files.map(({ fingerprint, path }) => [path, fingerprint] as const),
+      ...Array.from(contents, ([path, found]) => [path, fingerprintOf(found)] as const),
       ...readable.flatMap(({ directories }) =>
         Array.from(directories.values(), ({ path, real }) => [path, `@${real}`] as const)
       ),
-      [TrustStore.fileIn(surroundings.stateDir), said(trustText)],
-      [Organisation.fileIn(surroundings.stateDir), saidBy(organisation)]
+      [TrustStore.fileIn(surroundings.stateDir), fingerprintOf(trustText)],
+      [Organisation.fileIn(surroundings.stateDir), fingerprintOfOrganisation(organisation)]
     ])
     return { desired, diagnostics, reads, judged, combined, workspace, issuesByFile, texts }
   })
 
-const saidBy = ({ document, remarks }: Organisation.Known): string =>
+const fingerprintOfOrganisation = ({ document, remarks }: Organisation.Known): string =>
   [Option.getOrElse(document, () => ""), ...remarks.map(({ message }) => message)].join("\n").trim()
 
 /** A text that differs whenever the result of reading a file differs. */
-const said = (found: ConfigFile.FileContent): string =>
+const fingerprintOf = (found: ConfigFile.FileContent): string =>
   found._tag === "Found" ? `=${found.text}` : found._tag === "Problem" ? `!${found.reason}` : ""
 
 /** The result of reading one file that may hold configuration. */
-interface Looked {
+interface ReadCandidate {
   readonly path: string
-  readonly said: string
+  /** See {@link fingerprintOf}. */
+  readonly fingerprint: string
   readonly read: Option.Option<ReadLayer>
   readonly remarks: ReadonlyArray<Diagnostic>
 }
 
-const readCandidates = (files: ReadonlyArray<Candidate>, project: string): Effect.Effect<ReadonlyArray<Looked>> =>
+const readCandidates = (
+  files: ReadonlyArray<Candidate>,
+  project: string
+): Effect.Effect<ReadonlyArray<ReadCandidate>> =>
   Effect.gen(function* () {
     const paths = files.filter(ConfigLayer.needsTrust).map(({ path }) => path)
     const limits = { each: maxBytes, total: maxProjectBytes, of: "all project files" }
@@ -172,17 +176,17 @@ const readCandidates = (files: ReadonlyArray<Candidate>, project: string): Effec
 
 const readCandidate =
   (project: string, { kind, path, required }: Candidate) =>
-  (found: ConfigFile.FileContent): Effect.Effect<Looked> =>
+  (found: ConfigFile.FileContent): Effect.Effect<ReadCandidate> =>
     Effect.gen(function* () {
       const nothing = { path, read: Option.none<ReadLayer>(), remarks: [] }
-      if (found._tag === "Absent" && !required) return { ...nothing, said: "" }
+      if (found._tag === "Absent" && !required) return { ...nothing, fingerprint: "" }
       const named = ConfigLayer.ofFile(kind, DocumentText.make(path, found._tag === "Found" ? found.text : ""))
       const text = named.text!
       const isProject = ConfigLayer.needsTrust(named)
       const realPath = isProject ? yield* ConfigFile.realPath(path) : path
       // an approval of the file elsewhere would count here as well
       if (isProject && !Workspace.isWithin(project, realPath))
-        return { ...nothing, said: `>${realPath}`, remarks: [linkOutside(path, realPath)] }
+        return { ...nothing, fingerprint: `>${realPath}`, remarks: [linkOutside(path, realPath)] }
       const layer = isProject
         ? Workspace.ofProject(named, realPath)
         : { ...named, runsIn: kind === "file" ? named.directory : undefined }
@@ -190,7 +194,11 @@ const readCandidate =
         found._tag === "Found"
           ? LayerContent.read(layer, text)
           : Either.left([unreadable(path, found._tag === "Problem" ? found.reason : "no file of that name")])
-      return { ...nothing, said: said(found), read: Option.some<ReadLayer>({ layer, realPath, content }) }
+      return {
+        ...nothing,
+        fingerprint: fingerprintOf(found),
+        read: Option.some<ReadLayer>({ layer, realPath, content })
+      }
     })
 
 const linkOutside = (file: string, realPath: string): Diagnostic => ({

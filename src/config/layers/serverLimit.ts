@@ -35,11 +35,11 @@ export const withinLimits = (layers: ReadonlyArray<Judged>): ReadonlyArray<Judge
 
 /** The value of `maxServers`: the highest layer whose settings are trusted decides for all files. */
 const maxServersOf = (layers: ReadonlyArray<Judged>): number => {
-  const said = layers.flatMap(({ content, settingsTrusted }) => {
+  const values = layers.flatMap(({ content, settingsTrusted }) => {
     const tree = content.settings.fields.get("maxServers")
     return settingsTrusted && tree !== undefined ? [Tree.toPlain(tree)] : []
   })
-  const last = said.at(-1)
+  const last = values.at(-1)
   return typeof last === "number" ? last : defaultMaxServers
 }
 

@@ -144,7 +144,7 @@ export const make = Effect.fnUntraced(function* ({
 
   const applyNext: ConfigWatch["applyNext"] = Effect.fnUntraced(function* (apply) {
     do {
-      yield* signals.take.pipe(directories.isDeaf() ? Effect.timeoutOption(pollInterval) : Effect.asSome)
+      yield* signals.take.pipe(directories.needsPolling() ? Effect.timeoutOption(pollInterval) : Effect.asSome)
       yield* awaitQuiet(signals)
     } while (!(yield* readAndApply(apply)))
   })

@@ -20,7 +20,7 @@ export interface DirectoryWatch {
   /** Sets the watched paths. Returns whether one of them was not watched before: it may have changed already. */
   readonly update: (paths: ReadonlyArray<string>) => Effect.Effect<boolean>
   /** Whether a directory cannot be watched and must be polled. */
-  readonly isDeaf: () => boolean
+  readonly needsPolling: () => boolean
 }
 
 interface Watched {
@@ -41,7 +41,7 @@ export const make = (
 ): Effect.Effect<DirectoryWatch, never, Scope.Scope> =>
   Effect.gen(function* () {
     const all = new Map<string, Watched>()
-    let deaf = false
+    let needsPolling = false
     let closed = false
     let latest = 0
 
@@ -90,7 +90,7 @@ export const make = (
       for (const { directory, name } of points)
         namesByDirectory.set(directory, (namesByDirectory.get(directory) ?? new Set()).add(name))
       let isNew = false
-      let isDeaf = false
+      let isUnwatched = false
       for (const directory of all.keys()) if (!namesByDirectory.has(directory)) close(directory)
       for (const [directory, names] of namesByDirectory) {
         const found = await look(directory)
@@ -100,11 +100,11 @@ export const make = (
         if (present !== undefined && present.identity === identity) present.names = names
         else {
           close(directory)
-          if (!open(directory, identity, names)) isDeaf = true
+          if (!open(directory, identity, names)) isUnwatched = true
           isNew = true
         }
       }
-      deaf = isDeaf
+      needsPolling = isUnwatched
       return isNew
     }
 
@@ -124,13 +124,13 @@ export const make = (
             Effect.map(
               Option.getOrElse(() => {
                 isLate = true
-                deaf = true
+                needsPolling = true
                 return false
               })
             )
           )
         }),
-      isDeaf: () => deaf
+      needsPolling: () => needsPolling
     }
   })
 

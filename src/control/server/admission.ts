@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import { Forbidden, Unauthorized } from "../ControlError.js"
 import { hostnameOf } from "./hostnames.js"
 
-export interface AdmissionPolicy {
+export interface Policy {
   /** Whether an `Authorization` header holds a valid token. */
   readonly isTokenValid: (authorization: string | undefined) => boolean
   /** Whether the server may be addressed by this hostname. */
@@ -31,7 +31,7 @@ type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 /** Passes accepted requests to the app, answers CORS preflights, and fails for all other requests. */
 export const enforce =
-  (policy: AdmissionPolicy) =>
+  (policy: Policy) =>
   <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E | Forbidden | Unauthorized, R> =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest
@@ -42,7 +42,7 @@ export const enforce =
 
 /** Adds the headers that every response carries, including rejections. */
 export const withResponseHeaders =
-  (policy: AdmissionPolicy) =>
+  (policy: Policy) =>
   <E, R>(app: HttpApp.Default<E, R>): HttpApp.Default<E, R> =>
     Effect.zipWith(app, HttpServerRequest, (response, { headers }) =>
       HttpServerResponse.setHeaders(response, {
@@ -54,26 +54,22 @@ export const withResponseHeaders =
     )
 
 /** Why a request is rejected, or `undefined` if it is accepted. */
-export const check = (policy: AdmissionPolicy, { headers, url }: RequestHead): Forbidden | Unauthorized | undefined =>
+export const check = (policy: Policy, { headers, url }: RequestHead): Forbidden | Unauthorized | undefined =>
   checkHost(policy, headers) ?? checkOrigin(policy, headers) ?? checkToken(policy, headers, url)
 
 /** Protects against DNS rebinding, where a foreign name resolves to this machine. */
-const checkHost = (policy: AdmissionPolicy, { host }: RequestHeaders): Forbidden | undefined => {
+const checkHost = (policy: Policy, { host }: RequestHeaders): Forbidden | undefined => {
   const hostname = hostnameOf(host)
   return hostname !== undefined && policy.isHostAllowed(hostname) ? undefined : new Forbidden({ header: "host" })
 }
 
 /** Only browsers send an origin. Pages served from the requested host itself are accepted. */
-const checkOrigin = (policy: AdmissionPolicy, { host, origin }: RequestHeaders): Forbidden | undefined =>
+const checkOrigin = (policy: Policy, { host, origin }: RequestHeaders): Forbidden | undefined =>
   origin === undefined || isSameOrigin(origin, host) || isOriginAllowed(policy, origin)
     ? undefined
     : new Forbidden({ header: "origin" })
 
-const checkToken = (
-  policy: AdmissionPolicy,
-  { authorization }: RequestHeaders,
-  url: string
-): Unauthorized | undefined =>
+const checkToken = (policy: Policy, { authorization }: RequestHeaders, url: string): Unauthorized | undefined =>
   policy.isPublic(url) || policy.isTokenValid(authorization) ? undefined : new Unauthorized()
 
 /** Node exposes only the first of several `Host` headers, and a proxy may have checked a different one. */
@@ -83,21 +79,21 @@ const checkSingleHost = (request: HttpServerRequest): Forbidden | undefined => {
   return hosts.length > 1 ? new Forbidden({ header: "host" }) : undefined
 }
 
-const isOriginAllowed = ({ allowedOrigins }: AdmissionPolicy, origin: string | undefined): origin is string =>
+const isOriginAllowed = ({ allowedOrigins }: Policy, origin: string | undefined): origin is string =>
   origin !== undefined && allowedOrigins.includes(origin)
 
 const isSameOrigin = (origin: string, host: string | undefined): boolean =>
   origin === `http://${host}` || origin === `https://${host}`
 
 /** Whether this is a CORS preflight of an allowed page. Browsers send no token with a preflight. */
-const isAllowedPreflight = (policy: AdmissionPolicy, { headers, method }: RequestHead): boolean =>
+const isAllowedPreflight = (policy: Policy, { headers, method }: RequestHead): boolean =>
   method === "OPTIONS" &&
   headers["access-control-request-method"] !== undefined &&
   isOriginAllowed(policy, headers.origin) &&
   checkHost(policy, headers) === undefined
 
 /** The CORS headers that let an allowed page read the response. */
-const corsHeaders = (policy: AdmissionPolicy, { origin }: RequestHeaders): Readonly<Record<string, string>> =>
+const corsHeaders = (policy: Policy, { origin }: RequestHeaders): Readonly<Record<string, string>> =>
   isOriginAllowed(policy, origin)
     ? { "access-control-allow-origin": origin, "access-control-expose-headers": "allow", vary: "Origin" }
     : {}

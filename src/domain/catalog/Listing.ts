@@ -154,8 +154,8 @@ export const prompts = (entries: ReadonlyArray<unknown>): Listing<ListedPrompt> 
 }
 
 /** The checks of a kind accept exactly what its schema accepts; `test/laws/listing.test.ts` verifies this. */
-const listing = <A>(kind: EntryRules, entries: ReadonlyArray<unknown>): Listing<A> =>
-  salvage(kind, entries) as Listing<A>
+const listing = <A>(rules: EntryRules, entries: ReadonlyArray<unknown>): Listing<A> =>
+  salvage(rules, entries) as Listing<A>
 
 const refusal: NonNullable<EntryRules["refusal"]> = {
   code: "invalid_header",

@@ -14,7 +14,7 @@ export interface LiveCatalog {
   readonly lastKnown: (agent: string | undefined) => Catalog.Catalog
   readonly diagnosticsOf: (server: string) => ReadonlyArray<Diagnostic>
   /** Sets the rules for names and filters. */
-  readonly configure: (rules: CatalogRules) => void
+  readonly configure: (rules: Rules) => void
   /**
    * Adds a server behind all others and returns the names of the servers whose diagnostics changed. The cost depends on its
    * listings and on those in which it changes the name of a tool, not on the number of other servers.
@@ -29,7 +29,7 @@ export interface LiveCatalog {
   readonly update: (servers: Iterable<string>) => ReadonlyArray<string>
 }
 
-export interface CatalogRules {
+export interface Rules {
   /** The servers, in the order of their entries. */
   readonly configured: ReadonlyArray<string>
   readonly tools: ToolName.Globs
@@ -53,7 +53,7 @@ export const make = (options: {
   readonly allSources: () => ReadonlyArray<Catalog.Source>
   readonly onChange: (changes: ReadonlyArray<Catalog.Change>, revision: number) => void
 }): LiveCatalog => {
-  let rules: Omit<CatalogRules, "configured"> = { tools: {}, agents: new Map() }
+  let rules: Omit<Rules, "configured"> = { tools: {}, agents: new Map() }
   let assembly = Catalog.assembly({ configured: [] })
   /** The current listings in the order of the servers; absent until an agent's catalog is requested. */
   let ordered: ReadonlyArray<Catalog.Source> | undefined

@@ -132,14 +132,15 @@ export const make = (
       registry.inactive(definition.name) !== undefined && isInactive(definition)
 
     /** The stored listings of servers, by name. */
-    const keptOfAll = (definitions: ReadonlyArray<Definition>) =>
+    const allCachedListings = (definitions: ReadonlyArray<Definition>) =>
       Effect.map(
         Effect.forEach(
           definitions.filter((definition) => !staysInactive(definition)),
-          (definition) => Effect.map(cachedListingsOf(context, definition), (kept) => [definition.name, kept] as const),
+          (definition) =>
+            Effect.map(cachedListingsOf(context, definition), (listings) => [definition.name, listings] as const),
           { concurrency: "unbounded" }
         ),
-        (kept) => new Map(kept)
+        (entries) => new Map(entries)
       )
 
     const plan = (desired: Desired): Effect.Effect<Plan, InvalidConfig> =>
@@ -158,7 +159,7 @@ export const make = (
         const plan = Reconciler.toPlan(changes, yield* toolsOf(changes, next))
         const order = [...Reconciler.apply(running(), changes).keys()]
         const added = yield* createAll(changes.start)
-        const kept = yield* keptOfAll(changes.change.map(({ definition }) => definition))
+        const cachedListings = yield* allCachedListings(changes.change.map(({ definition }) => definition))
         current = next
         const isUsed = (name: string) => registry.get(name) !== undefined
         const leaving = changes.stop.filter(isUsed)
@@ -166,7 +167,7 @@ export const make = (
         const move = ({ change, definition }: Reconciler.Changes["change"][number]) =>
           apply(changes.taken.includes(definition.name) ? withTakeover(definition) : definition, {
             event: { _tag: "ConfigChanged", change, settings: definition.settings },
-            cachedListings: kept.get(definition.name)
+            cachedListings: cachedListings.get(definition.name)
           })
         yield* forAll(changes.change, ({ definition }) => definition, move)
         yield* forAll(changes.remarked, (definition) => definition, apply)

@@ -1,6 +1,6 @@
 /**
- * The servers there are, and all that is shown of them: their snapshots, the merged catalog, and the news about both. A change
- * of one server costs the work for that server, however many others there are.
+ * Holds the servers of a supervisor, and publishes their snapshots, the merged catalog, and events about both. A change of one
+ * server takes the same time for any number of other servers.
  */
 import type * as Catalog from "../../domain/catalog/Catalog.js"
 import type { Diagnostic } from "../../domain/Diagnostic.js"
@@ -19,42 +19,42 @@ import type { ServerActor } from "../actor/ServerActor.js"
 import * as Settling from "../actor/Settling.js"
 import { inactiveSnapshotOf, isSame, snapshotOf } from "./snapshot.js"
 
-/** A server with an actor, or the definition of one that is inactive: disabled or not trusted, and never used so far. */
+/** The actor of a server, or the definition of an inactive server: disabled or not trusted, and never used so far. */
 export type Member = ServerActor | Definition
 
 const isActor = (member: Member): member is ServerActor => "run" in member
 
 export interface ServerRegistry {
-  /** In the order of the servers. */
+  /** The snapshots of all servers, in their order. */
   readonly snapshots: StateCell.Derived<ReadonlyArray<ServerSnapshot>>
   readonly snapshot: (name: string) => ServerSnapshot | undefined
   readonly catalog: LiveCatalog.LiveCatalog
-  /** A server with an actor. */
+  /** The actor of a server. `undefined` for an inactive server. */
   readonly get: (name: string) => ServerActor | undefined
-  /** A server without one. */
+  /** The definition of an inactive server. `undefined` for a server with an actor. */
   readonly inactive: (name: string) => Definition | undefined
   readonly definition: (name: string) => Definition | undefined
-  /** Of all servers, in their order. */
+  /** The definitions of all servers, in their order. */
   readonly definitions: () => ReadonlyMap<string, Definition>
-  /** All servers that have an actor, in no particular order. */
+  /** All actors, in no particular order. */
   readonly actors: () => Iterable<ServerActor>
-  /** The public name of a tool, as the names of all servers make it. */
+  /** The public name of a tool. It depends on the names of all servers. */
   readonly toolName: (ref: ToolName.Ref) => string
   readonly notFound: (name: string) => ServerNotFound
-  /** Puts other servers, or the same in another order, in place of those there are. */
-  readonly set: (members: ReadonlyArray<Member>, rules: Omit<LiveCatalog.CatalogRules, "configured">) => void
-  /** Adds a server behind all others. */
+  /** Replaces all servers, their order, and the rules for their tools. */
+  readonly set: (members: ReadonlyArray<Member>, rules: Omit<LiveCatalog.Rules, "configured">) => void
+  /** Adds a server at the end of the order. */
   readonly add: (member: Member) => void
   readonly remove: (name: string) => void
-  /** A server that was inactive has an actor from now on. */
+  /** Replaces an inactive server by its actor. */
   readonly activate: (actor: ServerActor) => void
-  /** Another definition of a server that is inactive and stays so. */
+  /** Replaces the definition of an inactive server. */
   readonly redefine: (definition: Definition) => void
-  /** Something about a server may look different now. One that is not in the roster is not looked at. */
+  /** Publishes what has changed about a server. Ignores an actor that is not registered. */
   readonly changed: (actor: ServerActor) => void
-  /** Waits until each of these servers, or each there is, has settled once. */
+  /** Waits until each of these servers has settled once. Defaults to all servers. */
   readonly settling: (names: ReadonlyArray<string> | undefined) => Settling.Wait
-  /** Shows that nothing is left, and ends all that is told. */
+  /** Removes all servers, and ends the streams of snapshots and catalogs. */
   readonly end: () => void
 }
 
@@ -63,11 +63,11 @@ export const make = (events: EventLog): ServerRegistry => {
   let names = new Set<string>()
   const actors = new Map<string, ServerActor>()
   const inactive = new Map<string, Definition>()
-  /** Servers that are being replaced by others. Events about what goes away with them need their config. */
+  /** The actors that `set` is replacing. Events about removed tools are scrubbed with their configs. */
   let former: ReadonlyMap<string, ServerActor> = new Map()
   const configOf = (server: string) => (actors.get(server) ?? former.get(server))?.definition().config
-  /** What was already told about each server of which there is something to tell. */
-  const told = new Map<string, ReadonlySet<string>>()
+  /** The messages of the current diagnostics of each server, which have been published. */
+  const reported = new Map<string, ReadonlySet<string>>()
   const shown = new Map<string, ServerSnapshot>()
   const snapshots = StateCell.derived<ReadonlyArray<ServerSnapshot>>(() =>
     Array.from(names, (name) => shown.get(name)!)
@@ -97,10 +97,10 @@ export const make = (events: EventLog): ServerRegistry => {
     }
   })
 
-  const tell = (server: string, diagnostics: ReadonlyArray<Diagnostic>) => {
-    const before = told.get(server)
-    if (diagnostics.length === 0) told.delete(server)
-    else told.set(server, new Set(diagnostics.map(({ message }) => message)))
+  const report = (server: string, diagnostics: ReadonlyArray<Diagnostic>) => {
+    const before = reported.get(server)
+    if (diagnostics.length === 0) reported.delete(server)
+    else reported.set(server, new Set(diagnostics.map(({ message }) => message)))
     for (const diagnostic of diagnostics) {
       if (!before?.has(diagnostic.message)) events.publish({ type: "Diagnostic", server, diagnostic })
     }
@@ -112,7 +112,7 @@ export const make = (events: EventLog): ServerRegistry => {
     if (before !== undefined && isSame(before, next)) return false
     shown.set(next.name, next)
     settling.onSnapshot(next)
-    tell(next.name, next.diagnostics)
+    report(next.name, next.diagnostics)
     return true
   }
 
@@ -129,7 +129,7 @@ export const make = (events: EventLog): ServerRegistry => {
 
   const forget = (name: string) => {
     shown.delete(name)
-    told.delete(name)
+    reported.delete(name)
     settling.onRemoved(name)
   }
 
@@ -204,7 +204,7 @@ export const make = (events: EventLog): ServerRegistry => {
     },
     changed: (actor) => {
       if (actors.get(actor.name) !== actor) return
-      // what one server lists may take its name from a tool of another
+      // a tool of one server may take its public name from a tool of another server
       const others = catalog.update([actor.name]).filter((name) => name !== actor.name)
       if (showActors([actor.name, ...others])) snapshots.touch()
     },

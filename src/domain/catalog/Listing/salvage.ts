@@ -33,10 +33,10 @@ export const maxIdLength = 8_192
 export const maxDiagnostics = 100
 
 export const salvage = (
-  kind: EntryRules,
+  rules: EntryRules,
   entries: ReadonlyArray<unknown>
 ): { readonly items: ReadonlyArray<unknown>; readonly diagnostics: ReadonlyArray<Diagnostic> } => {
-  const { id, noun, optional, refusal, required } = kind
+  const { id, noun, optional, refusal, required } = rules
   const suffix = noun.replaceAll(" ", "_")
   const items: Array<unknown> = []
   const taken = new Set<unknown>()
