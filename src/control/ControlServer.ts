@@ -54,7 +54,7 @@ export interface Options {
   readonly allowedHosts?: ReadonlyArray<string> | undefined
   /** Other origins whose pages may send requests with the token, such as `https://example.com`. Defaults to none. */
   readonly allowedOrigins?: ReadonlyArray<string> | undefined
-  /** The largest body in bytes. Defaults to 4 MiB. */
+  /** The largest body in bytes. `Infinity` is no limit. Defaults to 4 MiB. */
   readonly maxBody?: number | undefined
   /** The interval of keep-alive comments in event streams. Defaults to 15 seconds. */
   readonly heartbeat?: Duration.DurationInput | undefined
@@ -196,7 +196,7 @@ const make = (
       Admission.enforce(policy),
       handleErrors("unknown"),
       Admission.withResponseHeaders(policy),
-      HttpIncomingMessage.withMaxBodySize(Option.some(maxBody))
+      HttpIncomingMessage.withMaxBodySize(Number.isFinite(maxBody) ? Option.some(Math.floor(maxBody)) : Option.none())
     )
 
     const serve = (where: ListenOptions, address: string) =>

@@ -47,9 +47,22 @@ const readJson = Effect.fnUntraced(function* (request: HttpServerRequest): Effec
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? "")) {
     return yield* new UnsupportedMediaType()
   }
+  const limit = yield* accept(request)
+  return yield* parse(yield* readText(NodeHttpServerRequest.toIncomingMessage(request), limit))
+})
+
+/**
+ * Returns the largest size of the body. Rejects a body that is announced as larger, and tells a client that waits with its body
+ * to send it.
+ */
+export const accept = Effect.fnUntraced(function* (
+  request: HttpServerRequest
+): Effect.fn.Return<number, PayloadTooLarge> {
   const limit = Number(Option.getOrElse(yield* HttpIncomingMessage.MaxBodySize, () => Number.POSITIVE_INFINITY))
-  const proceed = () => NodeHttpServerRequest.toServerResponse(request).writeContinue()
-  return yield* parse(yield* readText(NodeHttpServerRequest.toIncomingMessage(request), { limit, proceed }))
+  const { "content-length": length = 0, expect = "" } = request.headers
+  if (Number(length) > limit) return yield* new PayloadTooLarge({ limit })
+  if (/^100-continue$/i.test(expect)) NodeHttpServerRequest.toServerResponse(request).writeContinue()
+  return limit
 })
 
 /** Whether the body is a JSON-RPC message or a batch that contains one. */
@@ -61,14 +74,8 @@ const isAnnounced = (headers: Readonly<Record<string, string | undefined>>): boo
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
 /** Reads the body as text. Bytes beyond the limit are discarded as they arrive, so that the client can read the response. */
-const readText = (
-  source: IncomingMessage,
-  { limit, proceed }: { readonly limit: number /** Tells the client to send the body. */; readonly proceed: () => void }
-): Effect.Effect<string, PayloadTooLarge | BadRequest> =>
+const readText = (source: IncomingMessage, limit: number): Effect.Effect<string, PayloadTooLarge | BadRequest> =>
   Effect.async((resume) => {
-    const tooLarge = Effect.fail(new PayloadTooLarge({ limit }))
-    if (Number(source.headers["content-length"] ?? 0) > limit) return resume(tooLarge)
-    if (/^100-continue$/i.test(source.headers.expect ?? "")) proceed()
     const parts: Array<Buffer> = []
     let size = 0
     const finish = (outcome: Effect.Effect<string, PayloadTooLarge | BadRequest>) => {
@@ -79,7 +86,7 @@ const readText = (
       size += part.length
       if (size <= limit) return void parts.push(part)
       parts.length = 0
-      finish(tooLarge)
+      finish(Effect.fail(new PayloadTooLarge({ limit })))
       source.resume()
     }
     const onEnd = () => finish(decodeText(Buffer.concat(parts)))

@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import * as ControlError from "../ControlError.js"
 import * as Body from "./body.js"
 import { logFault } from "./fault.js"
+import { pathOf } from "./routes.js"
 
 /**
  * Responds to each failure and defect of the app, and discards the rest of the request body. A failure that is not a rejection
@@ -36,7 +37,7 @@ const responseOf = (
   const error = Cause.squash(cause)
   if (isRejection(error)) return Effect.succeed(rejected(error))
   if (error instanceof HttpServerError.RouteNotFound) {
-    return Effect.succeed(rejected(new ControlError.RouteNotFound({ path: error.request.url })))
+    return Effect.succeed(rejected(new ControlError.RouteNotFound({ path: pathOf(error.request.url) })))
   }
   // a mounted app cannot parse the body
   if (error instanceof HttpServerError.RequestError) {

@@ -4,6 +4,7 @@
 import type * as HttpApp from "@effect/platform/HttpApp"
 import { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as Effect from "effect/Effect"
+import * as Body from "./body.js"
 import { handleErrors } from "./errorResponse.js"
 import { pathOf } from "./routes.js"
 
@@ -38,7 +39,7 @@ export const isPublic =
 export const serve =
   (mounts: ReadonlyArray<Mount>) =>
   <E, R>(api: HttpApp.Default<E, R>): HttpApp.Default<E, R> =>
-    Effect.flatMap(HttpServerRequest, ({ url }): HttpApp.Default<E, R> => {
-      const mount = find(mounts, url)
-      return mount === undefined ? api : handleErrors(mount.path)(mount.app)
+    Effect.flatMap(HttpServerRequest, (request): HttpApp.Default<E, R> => {
+      const mount = find(mounts, request.url)
+      return mount === undefined ? api : handleErrors(mount.path)(Effect.zipRight(Body.accept(request), mount.app))
     })

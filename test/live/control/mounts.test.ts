@@ -103,6 +103,24 @@ describe("an app that is mounted beside the control API", () => {
     })
   )
 
+  it.scopedLive("receives the body of a client that waits for permission to send it", () =>
+    Effect.gen(function* () {
+      const ask = yield* setup()
+      const response = yield* ask("/gateway", { method: "POST", raw: "late", headers: { expect: "100-continue" } })
+      assert.strictEqual(response.json.body, "late")
+      assert.isTrue(response.isContinued)
+    })
+  )
+
+  it.scopedLive("receives bodies of any size without a limit", () =>
+    Effect.gen(function* () {
+      const ask = yield* setup({ maxBody: Infinity })
+      const raw = "x".repeat(200_000)
+      assert.strictEqual((yield* ask("/gateway", { method: "POST", raw })).json.body, raw)
+      assert.strictEqual((yield* ask("/mcp", { method: "POST", raw: "{}" })).outcome, "400 BadRequest")
+    })
+  )
+
   it.scopedLive("gets no more of a body than the limit, and its faults become the API's errors", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []
@@ -111,7 +129,12 @@ describe("an app that is mounted beside the control API", () => {
       })
       const ask = yield* setup({ maxBody: 100 }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
       assert.strictEqual((yield* ask("/gateway", { method: "POST", raw: "x".repeat(100) })).outcome, "200")
-      assert.isTrue(Exit.isFailure(yield* Effect.exit(ask("/gateway", { method: "POST", raw: "x".repeat(200_000) }))))
+      for (const raw of ["x".repeat(101), "x".repeat(200_000)]) {
+        assert.strictEqual((yield* ask("/gateway", { method: "POST", raw })).outcome, "413 PayloadTooLarge")
+      }
+      const unannounced = { "content-length": undefined, "transfer-encoding": "chunked" }
+      const endless = ask("/gateway", { method: "POST", raw: "x".repeat(200_000), headers: unannounced })
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(endless)))
       assert.strictEqual((yield* ask("/json", { method: "POST", raw: "{" })).outcome, "400 BadRequest")
       const broken = yield* ask("/broken")
       assert.strictEqual(broken.outcome, "500 InternalError")

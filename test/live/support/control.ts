@@ -21,6 +21,8 @@ export interface Answer {
   /** The decoded body. `any`, because each test expects another shape. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly json: any
+  /** Whether the server asked for the body of a request with `Expect: 100-continue`. */
+  readonly isContinued: boolean
 }
 
 export interface Asked {
@@ -51,6 +53,11 @@ export const ask = (
     const target = where.socket === undefined ? { hostname, port } : { socketPath: where.socket }
     const request = Http.request({ ...target, path, method, headers: given as Record<string, string>, agent: false })
     request.on("error", (error) => resume(Effect.fail(error)))
+    let isContinued = false
+    request.on("continue", () => {
+      isContinued = true
+      request.end(payload)
+    })
     request.on("response", (response) => {
       const parts: Array<Buffer> = []
       response.on("data", (part: Buffer) => parts.push(part))
@@ -59,10 +66,11 @@ export const ask = (
         const text = Buffer.concat(parts).toString()
         const isJson = (response.headers["content-type"] ?? "").startsWith("application/json")
         const json = isJson && text !== "" ? JSON.parse(text) : undefined
-        resume(Effect.succeed({ status: response.statusCode ?? 0, headers: response.headers, text, json }))
+        resume(Effect.succeed({ status: response.statusCode ?? 0, headers: response.headers, text, json, isContinued }))
       })
     })
-    request.end(payload)
+    if (given.expect === undefined) request.end(payload)
+    else request.flushHeaders()
     return Effect.sync(() => void request.destroy())
   })
 
