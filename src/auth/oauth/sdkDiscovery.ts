@@ -12,6 +12,7 @@ import {
   resourceUrlFromServerUrl
 } from "@modelcontextprotocol/client"
 import * as Effect from "effect/Effect"
+import { codeOf } from "../../connection/http/httpFailure.js"
 import { AddressRefused } from "../../connection/http/OutboundGuard.js"
 import { defined } from "../../domain/internal/defined.js"
 import { reveal } from "../../domain/Secrets.js"
@@ -49,7 +50,7 @@ export const requestChallenge = (fetch: FetchLike, serverUrl: string, onStep?: O
       const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
       return { scope: askedFor(scope), resourceMetadataUrl: resourceMetadataUrl?.href }
     } catch (error) {
-      onStep?.({ ...step, detail: classify(error).detail, ok: false })
+      onStep?.({ ...step, detail: describeFailure(error), ok: false })
       throw error
     }
   }).pipe(Effect.orElseSucceed(() => ({})))
@@ -231,11 +232,15 @@ const reporting = async <A>(
   } catch (error) {
     const { detail, kind, reason } = classify(error)
     const isAnswered = isSuccess(requests.at(-1)?.status ?? 0)
-    if (!isAnswered) report(false, detail)
+    if (!isAnswered) report(false, describeFailure(error))
     else report(false, kind === "unavailable" ? "rejected: not valid metadata" : `rejected: ${reason}: ${detail}`)
     throw error
   }
 }
+
+/** Why a request has no usable response. `classify` would say that the authorization server cannot be reached. */
+const describeFailure = (error: unknown): string =>
+  error instanceof TypeError ? `no response (${codeOf(error)})` : classify(error).detail
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
