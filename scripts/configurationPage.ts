@@ -1,4 +1,5 @@
 /** Generates docs/configuration.md: prose from this file, and every key with its description from the Schema. */
+import { serverTypes, typeNames } from "../src/domain/server/ServerConfig/serverTypes.js"
 import { ConfigDocument } from "../src/index.js"
 
 interface Node {
@@ -105,8 +106,17 @@ const documentExamples: Readonly<Record<string, unknown>> = {
 }
 
 /** Description of `type`: the key has different descriptions for local and remote servers. */
-const types =
-  '"local" or "stdio": a process. "remote": streamable HTTP, then SSE if the server does not support it. "http", "streamable-http" or "sse": only this transport.'
+const types = () => {
+  const names = (has: (type: (typeof serverTypes)[keyof typeof serverTypes]) => boolean) => {
+    const quoted = typeNames.filter((name) => has(serverTypes[name])).map((name) => `"${name}"`)
+    return [quoted.slice(0, -1).join(", "), ...quoted.slice(-1)].filter((text) => text !== "").join(" or ")
+  }
+  return [
+    `${names(({ kind }) => kind === "local")}: a process.`,
+    `${names(({ transport }) => transport === "auto")}: streamable HTTP, then SSE if the server does not support it.`,
+    `${names(({ kind, transport }) => kind === "remote" && transport !== "auto")}: only this transport.`
+  ].join(" ")
+}
 
 /** Splits a description into its meaning and its default. */
 const split = (description: string): readonly [meaning: string, byDefault: string] => {
@@ -128,7 +138,7 @@ const table = (
     "| key | of | meaning | default | example |",
     "| --- | --- | --- | --- | --- |",
     ...keys.map(({ description, of: kind, path }) => {
-      const [meaning, byDefault] = split(path === "type" ? types : description)
+      const [meaning, byDefault] = split(path === "type" ? types() : description)
       const fallback = defaults[path] ?? "none"
       return `| \`${path}\` | ${kind} | ${cell(meaning)} | ${cell(byDefault || fallback)} | \`${cell(JSON.stringify(of[path]))}\` |`
     })

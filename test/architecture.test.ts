@@ -222,8 +222,8 @@ describe("test files", () => {
   })
 })
 
-/** Functions that are given a short list: types known at build time, parts of one path, or the tuple of their parameters. */
-const mayBeSpreadInto = new Set(["Schema.Union", "join", "once", "sign", "ask"])
+/** Functions that are given a short list: types and words known at build time, parts of one path, or the tuple of their parameters. */
+const mayBeSpreadInto = new Set(["Schema.Union", "Schema.Literal", "join", "once", "sign", "ask"])
 
 describe("calls", () => {
   it("never spread a list of unknown length into arguments: V8 fails above about 120,000", () => {

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Option, Redacted } from "effect"
+import { serverTypes, transportNames, typeNames, typesOf } from "../../src/domain/server/ServerConfig/serverTypes.js"
 import { ServerConfig } from "../../src/index.js"
 import { decode, config, warnings, remote } from "./support/decoding.js"
 
@@ -100,6 +101,16 @@ describe("a remote server", () => {
         cooldown: 300_000
       }
     })
+  })
+
+  it("has the kind and the transport of its type", () => {
+    for (const type of typesOf("local")) assert.strictEqual(config({ type, command: "x" })._tag, "Local", type)
+    for (const type of typesOf("remote")) {
+      assert.strictEqual(remote({ type }).transport, serverTypes[type].transport, type)
+      assert.include(["auto", type, "http"], remote({ type }).transport)
+    }
+    assert.sameMembers([...typesOf("local"), ...typesOf("remote")], [...typeNames])
+    assert.deepStrictEqual(transportNames, ["stdio", "http", "sse"])
   })
 
   it("falls back only if its type allows it", () => {

@@ -2,6 +2,7 @@
  * Builds the config entry of a new server from the options and arguments of `add`.
  */
 import type * as ServerConfig from "../../domain/server/ServerConfig.js"
+import { kindOfType } from "../../domain/server/ServerConfig/serverTypes.js"
 import { excerpt } from "../../domain/internal/excerpt.js"
 import { pairs } from "./pairs.js"
 
@@ -44,7 +45,7 @@ export const entryOf = (words: Words): NewEntry => {
   if (url !== undefined) return remote(words, url, headers.values)
   if (words.header.length > 0) return invalid("--header requires --url")
   if (hasOauth(words)) return invalid("--oauth requires --url")
-  if (words.transport !== undefined && words.transport !== "stdio")
+  if (words.transport !== undefined && kindOfType(words.transport) !== "local")
     return invalid(`--transport ${words.transport} requires --url`)
   if (command !== undefined && args.length === 0 && isLine(command)) {
     return invalid(
@@ -73,7 +74,8 @@ const hasOauth = (words: Words): boolean =>
 
 const remote = (words: Words, url: string, headers: Readonly<Record<string, string>>): NewEntry => {
   if (words.env.length > 0) return invalid("--env requires a command, not --url")
-  if (words.transport === "stdio") return invalid("--transport stdio requires a command, not --url")
+  if (kindOfType(words.transport) === "local")
+    return invalid(`--transport ${words.transport} requires a command, not --url`)
   const details = {
     ...(words.oauthClientId === undefined ? {} : { clientId: words.oauthClientId }),
     ...(words.oauthClientSecret === undefined ? {} : { clientSecret: words.oauthClientSecret }),
@@ -82,7 +84,7 @@ const remote = (words: Words, url: string, headers: Readonly<Record<string, stri
   const usesOauth = words.oauth || Object.keys(details).length > 0
   if (words.noOauth && usesOauth) return invalid("use only one of --oauth and --no-oauth")
   const oauth = words.noOauth ? { oauth: false as const } : usesOauth ? { oauth: details } : {}
-  const kind = words.transport === undefined ? "remote" : words.transport
+  const kind = words.transport ?? "remote"
   const headerPart = words.header.length === 0 ? {} : { headers }
   return { _tag: "Entry", entry: { type: kind, url, ...headerPart, ...oauth } as ServerConfig.Input }
 }

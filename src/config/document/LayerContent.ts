@@ -10,6 +10,7 @@ import * as ServerConfig from "../../domain/server/ServerConfig.js"
 import { type ServerMapKey, serverMapKeys } from "../../domain/server/serverMapKeys.js"
 import { limitIssues } from "./limitIssues.js"
 import { spell } from "./dialect.js"
+import { ownKeys, pathKeys } from "./keyFacts.js"
 import * as LayerEntry from "./LayerEntry.js"
 import { hasPlaceholder } from "../layers/interpolate.js"
 import { issueAt, type ConfigLayer, needsTrust, place, showable } from "../layers/ConfigLayer.js"
@@ -248,10 +249,10 @@ const restricted = (content: LayerContent): LayerContent => {
   }
   for (const [name, entry] of content.servers) {
     const { tree } = entry
-    const isLocal = Tree.isBranch(tree) && LayerEntry.ownKeys.local.some((key) => tree.fields.has(key))
+    const isLocal = Tree.isBranch(tree) && ownKeys.local.some((key) => tree.fields.has(key))
     if (isLocal || LayerEntry.kindOf(tree) === "local")
       refuse(name, tree, "an organisation's document may not start programs")
-    else if (Tree.isBranch(tree) && ["roots", "caFile"].some((key) => tree.fields.has(key)))
+    else if (Tree.isBranch(tree) && pathKeys.some((key) => tree.fields.has(key)))
       refuse(name, tree, "an organisation's document may not name files or directories of this machine")
     else if (usesPlaceholders(tree)) refuse(name, tree, "an organisation's document may not use variables or files")
     else servers.set(name, entry)

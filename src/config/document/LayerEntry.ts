@@ -1,7 +1,8 @@
 /**
- * Defines one server's entry in one layer, lists the types and keys of each kind of server, and merges the entries of several
- * layers.
+ * Defines one server's entry in one layer, determines its kind, and merges the entries of several layers.
  */
+import { type ServerKind, kindOfType } from "../../domain/server/ServerConfig/serverTypes.js"
+import { ownKeys } from "./keyFacts.js"
 import * as Tree from "./Tree.js"
 
 export interface LayerEntry {
@@ -10,25 +11,12 @@ export interface LayerEntry {
   readonly clears: ReadonlySet<ServerKind>
 }
 
-export type ServerKind = "local" | "remote"
-
-const types: Readonly<Record<ServerKind, ReadonlyArray<unknown>>> = {
-  local: ["local", "stdio"],
-  remote: ["remote", "http", "streamable-http", "sse"]
-}
-
-/** Keys that only one kind of server has. */
-export const ownKeys: Readonly<Record<ServerKind, ReadonlyArray<string>>> = {
-  local: ["command", "args", "environment", "env", "cwd", "inheritEnv"],
-  remote: ["url", "headers", "oauth", "caFile"]
-}
-
 const kinds = ["local", "remote"] as const
 
 export const kindOf = (tree: Tree.Tree): ServerKind | undefined => {
   if (!Tree.isBranch(tree)) return undefined
   const type = tree.fields.get("type")
-  const named = kinds.find((kind) => type?._tag === "Leaf" && types[kind].includes(type.value))
+  const named = type?._tag === "Leaf" ? kindOfType(type.value) : undefined
   if (named !== undefined) return named
   const [local, remote] = [tree.fields.has("command"), tree.fields.has("url")]
   return local === remote ? undefined : local ? "local" : "remote"

@@ -4,6 +4,7 @@
 import type { Surroundings } from "../ConfigHost.js"
 import { pathsOf } from "../ConfigHost.js"
 import type { ConfigLayer } from "./ConfigLayer.js"
+import { pathKeys } from "../document/keyFacts.js"
 import * as Tree from "../document/Tree.js"
 
 export interface Paths extends Pick<Surroundings, "home" | "platform"> {
@@ -23,7 +24,7 @@ export const resolvePaths = (entry: Tree.Tree, paths: Paths): Tree.Tree => {
     if (value !== undefined) fields.set(key, Tree.mapTexts(value, apply))
   }
   const resolve = (text: string, { origin }: Tree.Leaf) => resolveFrom(origin.layer.directory, text, paths)
-  for (const key of ["cwd", "caFile", "roots"]) change(key, resolve)
+  for (const key of pathKeys) change(key, resolve)
   if (fields.has("command") && !fields.has("cwd")) {
     for (const key of ["command", "args"]) {
       change(key, (text, leaf) => (/^\.\.?[\\/]/.test(text) ? resolve(text, leaf) : text))

@@ -5,31 +5,22 @@
  */
 import type { Diagnostic } from "../../domain/Diagnostic.js"
 import { remark } from "../document/LayerContent.js"
-import * as LayerEntry from "../document/LayerEntry.js"
+import { identityKeys, ownKeys } from "../document/keyFacts.js"
+import { definingKeys, type LayerEntry } from "../document/LayerEntry.js"
 import { type ConfigLayer, needsTrust } from "./ConfigLayer.js"
 import * as Tree from "../document/Tree.js"
 
 /** The entry of one layer. */
 export interface LayeredEntry {
   readonly layer: ConfigLayer
-  readonly entry: LayerEntry.LayerEntry
+  readonly entry: LayerEntry
 }
 
 export interface Separated {
   /** The entries, without the keys that must not be merged. */
-  readonly entries: ReadonlyArray<LayerEntry.LayerEntry>
+  readonly entries: ReadonlyArray<LayerEntry>
   readonly diagnostics: ReadonlyArray<Diagnostic>
 }
-
-/** Keys that define a server and its inputs. All others define how it is treated. */
-const identity: ReadonlySet<string> = new Set([
-  "type",
-  ...LayerEntry.ownKeys.local,
-  ...LayerEntry.ownKeys.remote,
-  "privateNetwork",
-  "secrets",
-  "roots"
-])
 
 /** @param parts from the lowest layer to the highest. */
 export const separateProjects = (name: string, parts: ReadonlyArray<LayeredEntry>): Separated => {
@@ -40,10 +31,10 @@ export const separateProjects = (name: string, parts: ReadonlyArray<LayeredEntry
   const set = new Set(parts.filter(isOfOwner).flatMap(({ entry }) => [...fieldsOf(entry).keys()]))
   const withheld = withheldFrom(set)
   const diagnostics: Array<Diagnostic> = []
-  const stripped = parts.map((part, index): LayerEntry.LayerEntry => {
+  const stripped = parts.map((part, index): LayerEntry => {
     const isProject = needsTrust(part.layer)
     if (isProject ? isOfOwner(part) : index > parts.indexOf(owner)) return part.entry
-    const lost = Array.from(fieldsOf(part.entry)).filter(([key]) => (isProject ? identity : withheld).has(key))
+    const lost = Array.from(fieldsOf(part.entry)).filter(([key]) => (isProject ? identityKeys : withheld).has(key))
     // a key that the owner replaces anyway is not reported
     const told = lost.filter(([key, value]) => !replaced.has(key) && (Tree.isBranch(value) || !set.has(key)))
     if (told.length > 0) {
@@ -64,13 +55,16 @@ const ownerOf = (parts: ReadonlyArray<LayeredEntry>): LayeredEntry | undefined =
   const project = parts.filter(({ layer }) => needsTrust(layer))
   const has = (keys: Iterable<string>) => (part: LayeredEntry) =>
     Array.from(keys).some((key) => fieldsOf(part.entry).has(key))
-  return project.findLast(has(["command", "url", "type"])) ?? project.findLast(has(identity))
+  return project.findLast(has(definingKeys)) ?? project.findLast(has(identityKeys))
 }
+
+/** The keys whose values a command receives. */
+const inputsOfCommand = [...ownKeys.local.filter((key) => key !== "command" && key !== "cwd"), "secrets"]
 
 /** The keys of the user's own entry that are withheld from a project's entry with the keys in `set`. */
 const withheldFrom = (set: ReadonlySet<string>): ReadonlySet<string> => {
-  if (set.has("command") || set.has("url")) return identity
-  const keys = set.has("args") ? ["args", "environment", "env", "inheritEnv", "secrets"] : []
+  if (set.has("command") || set.has("url")) return identityKeys
+  const keys = set.has("args") ? inputsOfCommand : []
   return new Set(set.has("oauth") ? [...keys, "oauth"] : keys)
 }
 
@@ -87,10 +81,9 @@ const ownValues = (name: string, keys: string, set: ReadonlySet<string>, owner: 
 
 const none: ReadonlyMap<string, Tree.Tree> = new Map()
 
-const fieldsOf = ({ tree }: LayerEntry.LayerEntry): ReadonlyMap<string, Tree.Tree> =>
-  Tree.isBranch(tree) ? tree.fields : none
+const fieldsOf = ({ tree }: LayerEntry): ReadonlyMap<string, Tree.Tree> => (Tree.isBranch(tree) ? tree.fields : none)
 
-const without = (entry: LayerEntry.LayerEntry, keys: ReadonlySet<string>): LayerEntry.LayerEntry => {
+const without = (entry: LayerEntry, keys: ReadonlySet<string>): LayerEntry => {
   const { tree } = entry
   if (!Tree.isBranch(tree) || keys.size === 0) return entry
   return { ...entry, tree: { ...tree, fields: new Map(Array.from(tree.fields).filter(([key]) => !keys.has(key))) } }

@@ -3,6 +3,7 @@
  */
 import { dirname, resolve } from "node:path"
 import { escapeHidden } from "../../domain/internal/hiddenCharacters.js"
+import { pathKeys, shownAt } from "../document/keyFacts.js"
 import type { LayerContent } from "../document/LayerContent.js"
 import { hasPlaceholder } from "../layers/interpolate.js"
 import { isHidden } from "../explain/redactParts.js"
@@ -91,9 +92,9 @@ const otherParts = (tree: Tree.Branch): ReadonlyArray<ApprovedPart> => {
       const name = path.slice(1).join(".")
       if (key === "environment" && name !== "") return part(`env ${name}`, variableText(name, raw), raw)
       if (key === "headers" && name !== "") return part(`header ${name}`, withoutLiterals(raw), raw)
-      if (/^(?:url|oauth\.\w*(?:Url|Uri))$/.test(label)) return part(label, addressText(raw), raw)
+      if (shownAt(path) === "url") return part(label, addressText(raw), raw)
       // the paths of files and directories that the server reads are shown in full
-      if (key === "caFile" || key === "roots") return part(label, raw, raw)
+      if (pathKeys.includes(key)) return part(label, raw, raw)
       return part(label, openText(String(show(path, leaf)), leaf), raw)
     })
   })

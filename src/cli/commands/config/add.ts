@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as ConfigFiles from "../../../config/ConfigFiles.js"
 import { excerpt } from "../../../domain/internal/excerpt.js"
 import type * as ServerConfig from "../../../domain/server/ServerConfig.js"
+import { transportNames } from "../../../domain/server/ServerConfig/serverTypes.js"
 import { shellWord } from "../../../domain/internal/shellWord.js"
 import { ask } from "../../terminal/ask.js"
 import { afterEdit, editOptions } from "./editOptions.js"
@@ -26,7 +27,7 @@ export const spec = command({
     args: texts("ARG", "The arguments of --command: all words up to the next option of add", true),
     env: texts("KEY=VALUE", "An environment variable of a local server; may be repeated"),
     header: texts("KEY=VALUE", "A header of all requests to a remote server; may be repeated"),
-    transport: text("KIND", "The transport. If not set, it is detected. One of", ["stdio", "http", "sse"]),
+    transport: text("KIND", "The transport. If not set, it is detected. One of", transportNames),
     oauth: flag("Write to the entry that the server uses OAuth; by default, this is detected"),
     noOauth: flag("Never use OAuth"),
     oauthClientId: text("ID", "The id of a registered OAuth client"),

@@ -7,6 +7,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { isText, reveal, type Text } from "../../Secrets.js"
 import { defaults } from "./defaults.js"
+import { typesOf } from "./serverTypes.js"
 
 /** An optional key, with the description that editors show. */
 export const key = <A, I>(schema: Schema.Schema<A, I>, description: string) =>
@@ -281,7 +282,7 @@ const Command = Schema.Union(
  * @category inputs
  */
 export const Local = Schema.Struct({
-  type: key(Schema.Literal("local", "stdio"), "A local server, run as a process."),
+  type: key(Schema.Literal(...typesOf("local")), "A local server, run as a process."),
   command: Schema.propertySignature(Command).annotations({
     description: "The program, or an array of the program and its arguments."
   }),
@@ -300,7 +301,7 @@ export const Local = Schema.Struct({
  */
 export const Remote = Schema.Struct({
   type: key(
-    Schema.Literal("remote", "http", "streamable-http", "sse"),
+    Schema.Literal(...typesOf("remote")),
     'A remote server, reached over HTTP. "remote" tries streamable HTTP, then SSE; the other types do not fall back.'
   ),
   url: Schema.propertySignature(HttpUrl).annotations({ description: "The URL of the MCP endpoint." }),

@@ -19,6 +19,7 @@ import * as Input from "./Input.js"
 import { plain } from "./plain.js"
 import type { ServerConfig } from "./model.js"
 import { toLocal, toRemote } from "./normalise.js"
+import { type ServerKind, kindOfType, typeNames } from "./serverTypes.js"
 
 /** A decoded entry and its warnings. */
 export interface Decoded {
@@ -123,18 +124,9 @@ export const decodeDefaults = (
     Either.map(({ value, warnings }) => ({ defaults: value, warnings }))
   )
 
-const types: ReadonlyMap<unknown, "local" | "remote"> = new Map([
-  ["local", "local"],
-  ["stdio", "local"],
-  ["remote", "remote"],
-  ["http", "remote"],
-  ["streamable-http", "remote"],
-  ["sse", "remote"]
-])
-
-const kindOf = (input: unknown): "local" | "remote" | "type" | "both" | "neither" => {
+const kindOf = (input: unknown): ServerKind | "type" | "both" | "neither" => {
   if (!Predicate.isRecord(input)) return "neither"
-  if (input.type !== undefined) return types.get(input.type) ?? "type"
+  if (input.type !== undefined) return kindOfType(input.type) ?? "type"
   const local = input.command !== undefined
   const remote = input.url !== undefined
   if (local && remote) return "both"
@@ -144,10 +136,10 @@ const kindOf = (input: unknown): "local" | "remote" | "type" | "both" | "neither
 const keysOf = (input: unknown): ReadonlyArray<string> => (Predicate.isRecord(input) ? Object.keys(input) : [])
 
 const wrongType = (type: unknown): Issue => {
-  const guess = typeof type === "string" ? nearest(type, [...types.keys()] as Array<string>) : undefined
+  const guess = typeof type === "string" ? nearest(type, typeNames) : undefined
   return {
     path: ["type"],
-    expected: [...types.keys()].map((name) => `"${name}"`).join(", "),
+    expected: typeNames.map((name) => `"${name}"`).join(", "),
     found: describeType(type),
     ...defined({ hint: guess === undefined ? undefined : `did you mean "${guess}"?` })
   }

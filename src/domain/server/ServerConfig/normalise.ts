@@ -8,6 +8,7 @@ import { isText, minLength, reveal, type Text } from "../../Secrets.js"
 import { defaults as builtIn } from "./defaults.js"
 import * as Input from "./Input.js"
 import type { Common, Local, OAuthSettings, Remote } from "./model.js"
+import { serverTypes } from "./serverTypes.js"
 
 type DecodedDefaults = typeof Input.Defaults.Type
 type CommonInput = Omit<typeof Input.Remote.Type, "type" | "url" | "headers" | "oauth" | "caFile" | "privateNetwork">
@@ -30,7 +31,7 @@ export const toLocal = (input: typeof Input.Local.Type, defaults: DecodedDefault
 
 export const toRemote = (input: typeof Input.Remote.Type, defaults: DecodedDefaults): Remote => ({
   _tag: "Remote",
-  transport: input.type === "sse" ? "sse" : input.type === undefined || input.type === "remote" ? "auto" : "http",
+  transport: serverTypes[input.type ?? "remote"].transport,
   url: redactWith(input.secrets)(input.url),
   headers: Record.map(input.headers ?? {}, redact),
   oauth: toOAuth(input.oauth ?? true, redactWith(input.secrets)),
